@@ -1,0 +1,1 @@
+//! Peers measured beside us.

@@ -1,0 +1,1 @@
+//! A strictly fair async semaphore.

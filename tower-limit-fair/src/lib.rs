@@ -1,0 +1,1 @@
+//! A fair concurrency limit for Tower.
