@@ -1,0 +1,1 @@
+//! Managers for the resources that most programs pool, each behind its feature.
