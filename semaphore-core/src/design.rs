@@ -1,0 +1,1 @@
+//! How the semaphore works: the word, the node, the invariants.

@@ -1,0 +1,98 @@
+//! Counting outcomes, and telling observers and subscribers about them.
+
+use std::time::Duration;
+
+use crate::extension::bump;
+use crate::observer::Event;
+use crate::wake::Foreign;
+use crate::word::OBSERVED;
+use crate::{AcquireError, Name, Semaphore};
+
+/// A turning point in an acquire's life.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Happening {
+    Queued { ahead: usize },
+    Granted,
+    Cancelled,
+    TimedOut,
+    Rejected,
+    Closed,
+}
+
+impl Semaphore {
+    /// Whether anybody listens to events.
+    #[inline]
+    pub(crate) fn is_told(&self) -> bool {
+        cfg!(feature = "tracing") || self.word.glance() & OBSERVED != 0
+    }
+
+    /// Tells the observer. Never with the lock held.
+    #[inline]
+    pub(crate) fn tell(&self, happening: Happening, permits: usize, waited: Duration) {
+        if self.is_told() {
+            self.tell_all(happening, permits, waited);
+        }
+    }
+
+    #[cold]
+    fn tell_all(&self, happening: Happening, permits: usize, waited: Duration) {
+        let Some(observer) = self.extension_if_made().and_then(|extension| extension.observer.as_ref())
+        else {
+            return;
+        };
+        let ahead = if let Happening::Queued { ahead } = happening { ahead } else { 0 };
+        let event = Event { permits, waited, ahead };
+        let mut foreign = Foreign::default();
+        foreign.call(|| match happening {
+            Happening::Queued { .. } => observer.queued(event),
+            Happening::Granted => observer.granted(event),
+            Happening::Cancelled => observer.cancelled(event),
+            Happening::TimedOut => observer.timed_out(event),
+            Happening::Rejected => observer.rejected(event),
+            Happening::Closed => observer.closed(event),
+        });
+        foreign.finish();
+    }
+
+    /// Kept only with a name or an observer: the plain fast path counts nothing.
+    #[inline]
+    pub(crate) fn count_immediate(&self) {
+        if self.word.glance() & OBSERVED != 0 {
+            bump(&self.extension().tally.immediate, 1);
+        }
+    }
+
+    pub(crate) fn count_rejected(&self, permits: usize) {
+        if let Some(extension) = self.extension_if_made() {
+            bump(&extension.tally.rejected, 1);
+        }
+        self.tell(Happening::Rejected, permits, Duration::ZERO);
+    }
+
+    pub(crate) fn count_closed(&self, permits: usize) {
+        if let Some(extension) = self.extension_if_made() {
+            bump(&extension.tally.closed, 1);
+        }
+        self.tell(Happening::Closed, permits, Duration::ZERO);
+    }
+
+    pub(crate) fn count_refused(&self, error: &AcquireError, permits: usize) {
+        match error {
+            AcquireError::Closed { .. } => self.count_closed(permits),
+            _ => self.count_rejected(permits),
+        }
+    }
+
+    /// The name for an error; also legal with the lock held.
+    pub(crate) fn error_name(&self) -> Option<Name> {
+        self.attachment.get()?.name.clone()
+    }
+
+    pub(crate) fn closed_error(&self) -> AcquireError {
+        AcquireError::Closed { name: self.error_name() }
+    }
+
+    pub(crate) fn too_large_error(&self, requested: usize, ceiling: u32) -> AcquireError {
+        AcquireError::TooLarge { name: self.error_name(), requested, ceiling: ceiling as usize }
+    }
+}
