@@ -286,6 +286,28 @@ impl Semaphore {
         Ok(OwnedLease(Holding::new(self, need, 0)))
     }
 
+    /// [`try_acquire_many_owned`](Self::try_acquire_many_owned) that counts a reference only if it succeeds.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire_many`](Self::try_acquire_many).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// let semaphore = Arc::new(semaphore_core::Semaphore::new(1));
+    /// let lease = semaphore.try_lease(1).unwrap();
+    /// assert!(semaphore.try_lease(1).is_err());
+    /// # drop(lease);
+    /// ```
+    #[inline]
+    pub fn try_lease(self: &Arc<Self>, permits: usize) -> Result<OwnedLease, TryAcquireError> {
+        let need = clamp(permits);
+        if !self.word.take(need) {
+            self.try_take(need, permits)?;
+        }
+        Ok(OwnedLease(Holding::new(self.clone(), need, 0)))
+    }
+
     /// The try past the fast path: flags are set or permits are missing.
     #[inline(never)]
     fn try_take(&self, need: u32, requested: usize) -> Result<(), TryAcquireError> {
@@ -338,6 +360,21 @@ impl Semaphore {
     /// # drop(one);
     /// ```
     pub fn drain_permits(&self) -> Option<Lease<'_>> {
+        self.take_all().map(|all| Lease(Holding::new(self, all, 0)))
+    }
+
+    /// [`drain_permits`](Self::drain_permits) with a lease that keeps the semaphore alive.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// let semaphore = Arc::new(semaphore_core::Semaphore::new(3));
+    /// assert_eq!(semaphore.drain_permits_owned().unwrap().permits(), 3);
+    /// ```
+    pub fn drain_permits_owned(self: &Arc<Self>) -> Option<OwnedLease> {
+        self.take_all().map(|all| OwnedLease(Holding::new(self.clone(), all, 0)))
+    }
+
+    fn take_all(&self) -> Option<u32> {
         let mut word = self.word.load();
         loop {
             if word & (CLOSED | SLOW) != 0 || free(word) <= 0 {
@@ -347,7 +384,7 @@ impl Semaphore {
             match self.word.swap(word, word - word::of(all)) {
                 Ok(_) => {
                     self.count_immediate();
-                    return Some(Lease(Holding::new(self, all as u32, 0)));
+                    return Some(all as u32);
                 }
                 Err(seen) => word = seen,
             }

@@ -26,9 +26,7 @@ impl Semaphore {
         let extension = self.extension();
         self.change(|queue| {
             let capacity = self.grown(extension, queue, (queue.capacity as usize).saturating_add(permits))?;
-            let forgotten = &extension.ceiling.forgotten;
-            let left = forgotten.load(Ordering::Relaxed).saturating_sub(permits as u32);
-            forgotten.store(left, Ordering::Relaxed);
+            extension.ceiling.regain(capacity - queue.capacity);
             Ok(capacity)
         })
     }
@@ -57,7 +55,12 @@ impl Semaphore {
                 Some(0) if permits > 0 && !is_explicit(extension) => {
                     Err(ResizeError::Zero { name: self.error_name() })
                 }
-                Some(left) => Ok(left as u32),
+                Some(left) => {
+                    if permits > 0 {
+                        extension.ceiling.forgotten.store(0, Ordering::Relaxed);
+                    }
+                    Ok(left as u32)
+                }
             }
         })
     }
@@ -90,7 +93,10 @@ impl Semaphore {
                 return Err(ResizeError::Zero { name: self.error_name() });
             }
             let capacity = self.grown(extension, queue, permits)?;
-            extension.ceiling.forgotten.store(0, Ordering::Relaxed);
+            match capacity.checked_sub(queue.capacity) {
+                Some(growth) if growth > 0 => extension.ceiling.regain(growth),
+                _ => extension.ceiling.forgotten.store(0, Ordering::Relaxed),
+            }
             Ok(capacity)
         })
     }
@@ -176,6 +182,16 @@ impl Semaphore {
         queue.capacity -= permits - repaid;
         extension.ceiling.forgotten.fetch_add(permits - repaid, Ordering::Relaxed);
         self.dispatch(queue, 0, now);
+    }
+
+    /// The most waiters that the queue takes; `None` where it is not bounded.
+    ///
+    /// ```
+    /// let semaphore = semaphore_core::Semaphore::builder(1).max_waiters(9).build().unwrap();
+    /// assert_eq!(semaphore.max_waiters(), Some(9));
+    /// ```
+    pub fn max_waiters(&self) -> Option<usize> {
+        self.attachment.get().map(|extension| extension.max_waiters).filter(|max| *max != usize::MAX)
     }
 
     /// The number of permits there are, free or not.

@@ -139,9 +139,10 @@ impl Semaphore {
         Self::forget_waiter(queue, head.permits);
         let grants = &self.attachment.grants;
         if head.kind & kind::REVOCABLE != 0 {
-            if let Some(extension) = self.attachment.get() {
+            // Generations are closed under this lock, so this one is open until we are done.
+            let generation = self.attachment.get().and_then(|e| e.generations.reserve(head.permits));
+            if let Some(generation) = generation {
                 // Counted as reserved from now on, so that it can be revoked without finding the node.
-                let generation = extension.generations.reserve(head.permits);
                 grants.fetch_add(ONE_GRANT, Ordering::Relaxed);
                 return queue.list.settle_front(stage::GRANTED, Signal::Note(generation as u64));
             }

@@ -54,6 +54,14 @@ pub(crate) struct Ceiling {
     pub(crate) forgotten: AtomicU32,
 }
 
+impl Ceiling {
+    /// Permits added make good what was forgotten before they raise the ceiling.
+    pub(crate) fn regain(&self, permits: u32) {
+        let left = self.forgotten.load(Ordering::Relaxed).saturating_sub(permits);
+        self.forgotten.store(left, Ordering::Relaxed);
+    }
+}
+
 pub(crate) struct Extension {
     pub(crate) name: Option<Name>,
     pub(crate) fairness: Fairness,

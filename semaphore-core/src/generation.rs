@@ -50,19 +50,27 @@ impl Generations {
         &self.counters[generation as usize & 1]
     }
 
-    /// Adds to the open generation and returns its number.
-    pub(crate) fn reserve(&self, permits: u32) -> u32 {
+    /// Adds to the open generation and returns its number. `None` when it was closed and revoked in the same
+    /// breath: the permits are somebody else's then.
+    pub(crate) fn reserve(&self, permits: u32) -> Option<u32> {
         loop {
             let generation = self.open.load(Ordering::Acquire);
             let counter = self.counter(generation);
             let seen = counter.load(Ordering::Relaxed);
             // Closed and revoked since the load of `open`: look again.
-            if (seen >> 32) as u32 == generation
-                && counter
+            if (seen >> 32) as u32 != generation
+                || counter
                     .compare_exchange(seen, seen + permits as u64, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_ok()
+                    .is_err()
             {
-                return generation;
+                continue;
+            }
+            // Closed in between: it would be revoked before its time.
+            if self.open.load(Ordering::Acquire) == generation {
+                return Some(generation);
+            }
+            if !self.remove(generation, permits) {
+                return None;
             }
         }
     }

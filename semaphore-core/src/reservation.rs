@@ -17,8 +17,19 @@ use crate::{AcquireError, OwnedLease, Rejoin, Semaphore, Ticket, word};
 #[derive(Debug)]
 enum Slot {
     Empty,
-    Queued { seat: u32 },
-    Reserved { permits: u32, order: u64, generation: Option<u32> },
+    Queued {
+        seat: u32,
+    },
+    Reserved {
+        permits: u32,
+        order: u64,
+        generation: Option<u32>,
+    },
+    /// Revoked, with the right to rejoin.
+    Lost {
+        permits: u32,
+        order: u64,
+    },
 }
 
 /// An `Unpin` slot that reserves permits in one call and hands the lease out in another.
@@ -59,7 +70,6 @@ pub struct Reservation {
     semaphore: Arc<Semaphore>,
     ttl: Option<Duration>,
     slot: Slot,
-    rejoin: Option<Rejoin>,
 }
 
 impl Reservation {
@@ -67,7 +77,7 @@ impl Reservation {
     ///
     /// See the example of [`Reservation`].
     pub fn new(semaphore: Arc<Semaphore>) -> Self {
-        Self { semaphore, ttl: None, slot: Slot::Empty, rejoin: None }
+        Self { semaphore, ttl: None, slot: Slot::Empty }
     }
 
     /// Lets what is reserved and not taken be revoked after `ttl` when others wait.
@@ -117,22 +127,21 @@ impl Reservation {
                     ended => return ended,
                 },
                 Slot::Empty => self.begin(permits),
+                Slot::Lost { permits, order } => self.sit(permits, kind::REJOINS, order),
             }
         }
     }
 
     /// Takes at once, or takes a seat from which to queue.
     fn begin(&mut self, permits: usize) {
-        let (need, kind, order) = match self.rejoin.take() {
-            Some(rejoin) => (rejoin.permits, kind::REJOINS, rejoin.order),
-            None => {
-                let need = clamp(permits);
-                if self.semaphore.word.take(need) {
-                    return self.keep(need, 0, None);
-                }
-                (need, kind::ORDINARY, if permits > word::MAX as usize { permits as u64 } else { 0 })
-            }
-        };
+        let need = clamp(permits);
+        if self.semaphore.word.take(need) {
+            return self.keep(need, 0, None);
+        }
+        self.sit(need, kind::ORDINARY, if permits > word::MAX as usize { permits as u64 } else { 0 });
+    }
+
+    fn sit(&mut self, need: u32, kind: u8, order: u64) {
         let revocable = if self.ttl.is_some() { kind::REVOCABLE } else { 0 };
         let slab = &self.extension().slab;
         let seat = slab.sit();
@@ -169,7 +178,13 @@ impl Reservation {
         let generations = &self.extension().generations;
         let generation = match (booked, self.ttl) {
             (Some(generation), _) => Some(generation),
-            (None, Some(_)) => Some(generations.reserve(permits)),
+            (None, Some(_)) => {
+                let Some(generation) = generations.reserve(permits) else {
+                    self.slot = Slot::Lost { permits, order };
+                    return;
+                };
+                Some(generation)
+            }
             (None, None) => {
                 generations.reserve_firmly(permits);
                 None
@@ -182,14 +197,9 @@ impl Reservation {
     fn notice_revocation(&mut self) {
         if let Slot::Reserved { permits, order, generation: Some(generation) } = self.slot {
             if !self.extension().generations.is_live(generation) {
-                self.slot = Slot::Empty;
-                self.rejoin = Some(self.rejoin_token(permits, order));
+                self.slot = Slot::Lost { permits, order };
             }
         }
-    }
-
-    fn rejoin_token(&self, permits: u32, order: u64) -> Rejoin {
-        Rejoin { home: Arc::as_ptr(&self.semaphore) as usize, permits, order }
     }
 
     /// Ends the reservation in favour of its holder; false when it was revoked.
@@ -225,7 +235,7 @@ impl Reservation {
         if self.unbook(permits, generation) {
             return Some(OwnedLease(Holding::new(self.semaphore.clone(), permits, order)));
         }
-        self.rejoin = Some(self.rejoin_token(permits, order));
+        self.slot = Slot::Lost { permits, order };
         None
     }
 
@@ -241,7 +251,35 @@ impl Reservation {
     /// ```
     pub fn rejoin(&mut self) -> Option<Rejoin> {
         self.notice_revocation();
-        self.rejoin.take()
+        let Slot::Lost { permits, order } = self.slot else {
+            return None;
+        };
+        self.slot = Slot::Empty;
+        Some(Rejoin { home: Arc::as_ptr(&self.semaphore) as usize, permits, order })
+    }
+
+    /// Has the next [`poll_reserve`](Self::poll_reserve) stand at the front by `rejoin`, as
+    /// [`Semaphore::acquire_front`] does.
+    ///
+    /// # Errors
+    ///
+    /// The token comes back when something is queued or reserved here, or when it is another semaphore's.
+    ///
+    /// ```
+    /// # use std::{sync::Arc, task::{Context, Waker}};
+    /// # use semaphore_core::{Reservation, Semaphore};
+    /// let semaphore = Arc::new(Semaphore::new(2));
+    /// let rejoin = semaphore.clone().try_acquire_owned().unwrap().forfeit();
+    /// let mut reservation = Reservation::new(semaphore);
+    /// reservation.rejoin_with(rejoin).unwrap();
+    /// assert!(reservation.poll_reserve(&mut Context::from_waker(Waker::noop())).is_ready());
+    /// ```
+    pub fn rejoin_with(&mut self, rejoin: Rejoin) -> Result<(), Rejoin> {
+        if !matches!(self.slot, Slot::Empty) || !rejoin.is_of(&self.semaphore) {
+            return Err(rejoin);
+        }
+        self.slot = Slot::Lost { permits: rejoin.permits, order: rejoin.order };
+        Ok(())
     }
 
     /// Whether permits are reserved and were not revoked until now.
@@ -264,7 +302,7 @@ impl Reservation {
         matches!(self.slot, Slot::Queued { .. })
     }
 
-    /// The place in the order of arrival: while queued, granted, or reserved after queueing.
+    /// The place in the order of arrival: while queued, granted, or reserved or revoked after queueing.
     ///
     /// ```
     /// # use std::{sync::Arc, task::{Context, Waker}};
@@ -276,7 +314,7 @@ impl Reservation {
     pub fn ticket(&self) -> Option<Ticket> {
         let order = match self.slot {
             Slot::Queued { seat } => self.extension().slab.node(seat).map_or(0, |node| node.order()),
-            Slot::Reserved { order, .. } => order,
+            Slot::Reserved { order, .. } | Slot::Lost { order, .. } => order,
             Slot::Empty => 0,
         };
         (order != 0).then_some(Ticket(order))
@@ -304,9 +342,8 @@ impl Reservation {
     }
 
     fn end(&mut self, why: Leaving) {
-        self.rejoin = None;
         match std::mem::replace(&mut self.slot, Slot::Empty) {
-            Slot::Empty => {}
+            Slot::Empty | Slot::Lost { .. } => {}
             Slot::Queued { seat } => {
                 let slab = &self.extension().slab;
                 // The seat is free again even if a waker panics on the way.
@@ -354,7 +391,7 @@ impl Drop for Freed<'_> {
 
 impl Clone for Reservation {
     fn clone(&self) -> Self {
-        Self { semaphore: self.semaphore.clone(), ttl: self.ttl, slot: Slot::Empty, rejoin: None }
+        Self { semaphore: self.semaphore.clone(), ttl: self.ttl, slot: Slot::Empty }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::atomic::Ordering;
 use crate::generation::Generations;
 use crate::list::Entry;
-use crate::word::{BARGING, CLOSED, OBSERVED, free};
+use crate::word::{BARGING, CLOSED, OBSERVED, SLOW, free};
 use crate::{Semaphore, Ticket};
 
 /// One consistent view of a semaphore, from [`Semaphore::snapshot`].
@@ -250,7 +250,7 @@ impl Semaphore {
     /// assert_eq!(semaphore_core::Semaphore::new(3).queue_len(), 0);
     /// ```
     pub fn queue_len(&self) -> usize {
-        self.lock().len as usize
+        if self.has_waiters() { self.lock().len as usize } else { 0 }
     }
 
     /// Whether anybody is queued.
@@ -259,6 +259,6 @@ impl Semaphore {
     /// assert!(!semaphore_core::Semaphore::new(3).has_waiters());
     /// ```
     pub fn has_waiters(&self) -> bool {
-        self.queue_len() != 0
+        self.word.load() & SLOW != 0
     }
 }
