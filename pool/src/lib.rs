@@ -1,7 +1,28 @@
-//! A generic async resource pool.
+//! A generic async resource pool: first come, first served, and nothing lost.
 #![forbid(unsafe_code)]
 
+mod builder;
+mod deadline;
+#[doc(hidden)]
+pub mod engine;
+mod entry;
+mod error;
+mod get;
+mod hooks;
+mod hub;
+mod in_hand;
+mod jitter;
+mod keeper;
 pub mod manager;
+mod options;
+mod pause;
+mod pool;
+mod pooled;
+mod registry;
+mod snapshot;
+mod tally;
+pub mod testing;
+mod trace;
 
 #[cfg(any(
     feature = "sqlite",
@@ -22,4 +43,15 @@ mod adapters;
 #[allow(unused_imports, reason = "which names there are depends on the features")]
 pub use adapters::*;
 
+pub use builder::Builder;
+pub use deadline::Deadline;
+pub use engine::{CreateState, IdleOrder};
+pub use error::{
+    AddError, BuildError, CreateError, GetError, Holder, Holders, HookError, Phase, ResizeError, TryGetError,
+};
 pub use manager::{CancelSafety, ErrorClass, Manager};
+pub use options::{NestedGet, OnUnwind};
+pub use pause::Pause;
+pub use pool::{DrainReport, Pool, WarmUp};
+pub use pooled::Pooled;
+pub use snapshot::{Snapshot, Stats};

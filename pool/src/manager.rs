@@ -21,7 +21,7 @@ use std::future::Future;
 /// The pool may drop the future of `check` when its caller goes away, and any of these futures when a timeout
 /// passes or the runtime ends. It notices all of these by itself and does to the resource what
 /// [`cancel_safety`](Manager::cancel_safety) says. A *use* that was cut off is seen only through
-/// [`is_dirty`](Manager::is_dirty) (or `Pool::with`, which marks the resource by itself).
+/// [`is_dirty`](Manager::is_dirty) (or [`Pool::with`](crate::Pool::with), which marks the resource by itself).
 ///
 /// # Panics
 ///

@@ -31,7 +31,7 @@ impl fmt::Display for ResourceId {
 
 /// What the pool remembers about one resource.
 ///
-/// ```ignore
+/// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// use lease_pool::{Pool, Pooled, manager};
 /// let pool = Pool::builder(manager::from_fn(|| async { Ok::<_, std::io::Error>(7) })).build().unwrap();

@@ -15,7 +15,7 @@ type OnResource<R, E> = Box<dyn for<'a> Fn(&'a mut R) -> BoxFuture<'a, Result<()
 
 /// Makes a manager of a closure that creates a resource.
 ///
-/// ```ignore
+/// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// use lease_pool::{Pool, manager};
 ///

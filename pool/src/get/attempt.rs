@@ -1,0 +1,80 @@
+//! One get that could not be served at once.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{Deadline, Fate, GetError, Hub, InHand, Manager, Outcome, Patience, Pooled, Queue};
+
+/// Dropped before `finish`, it counts as cancelled.
+pub(super) struct Attempt<'a, M: Manager> {
+    pub(super) hub: &'a Arc<Hub<M>>,
+    pub(super) place: &'static Location<'static>,
+    pub(super) started: Instant,
+    pub(super) deadline: Option<Instant>,
+    over: bool,
+}
+
+impl<'a, M: Manager> Attempt<'a, M> {
+    pub(super) fn new(hub: &'a Arc<Hub<M>>, patience: Patience, place: &'static Location<'static>) -> Self {
+        let started = Instant::now();
+        let deadline = match patience {
+            Patience::Default => hub.options.acquire_timeout.and_then(|span| started.checked_add(span)),
+            Patience::Until(deadline) => Deadline::instant(deadline),
+        };
+        Attempt { hub, place, started, deadline, over: false }
+    }
+
+    pub(super) fn finish(&mut self, outcome: Outcome) {
+        self.over = true;
+        self.hub.tally.checkout(outcome, self.started);
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|at| at <= Instant::now())
+    }
+
+    pub(super) async fn run(
+        &mut self,
+        found: Option<(InHand<M>, Fate)>,
+    ) -> Result<Pooled<M>, GetError<M::Error>> {
+        let hub = self.hub;
+        let mut queue = Queue::new(hub);
+        let mut next = found;
+        loop {
+            let (in_hand, fate) = match next.take() {
+                Some(found) => found,
+                None => {
+                    let lease = queue.wait(self).await?;
+                    match hub.claim(lease, self.place, false) {
+                        Some(found) => found,
+                        // Cannot happen (E2); the caller goes round rather than fails.
+                        None => continue,
+                    }
+                }
+            };
+            let refused = match fate {
+                Fate::Bar(reason) => (in_hand, reason),
+                Fate::Check(_) | Fate::Ready => match self.examine(in_hand, fate).await? {
+                    Ok(pooled) => return Ok(pooled),
+                    Err(refused) => refused,
+                },
+            };
+            // The permit goes with the resource, the caller keeps its place by its ticket.
+            let (in_hand, reason) = refused;
+            if let Some((entry, lease)) = in_hand.take() {
+                let rejoin = hub.retire(entry, reason, |_| lease.forfeit());
+                queue.rejoin(rejoin);
+            }
+        }
+    }
+}
+
+impl<M: Manager> Drop for Attempt<'_, M> {
+    fn drop(&mut self) {
+        if !self.over {
+            self.finish(Outcome::Cancelled);
+        }
+    }
+}

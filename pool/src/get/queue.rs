@@ -1,0 +1,135 @@
+//! A caller's place in the queue.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use semaphore_core::{AcquireError, OwnedLease, Rejoin, Reservation};
+use tokio::time::Instant;
+
+use super::attempt::Attempt;
+use super::{GetError, Hub, Manager};
+use crate::engine::SlotState;
+use crate::error::Phase;
+use crate::hub::Event;
+use crate::options::CLAIM_WITHIN;
+use crate::pause::Pause;
+
+/// Revocable: a grant that its caller does not look at goes to the next one, and the caller keeps its place.
+pub(super) struct Queue {
+    reservation: Reservation,
+}
+
+impl Queue {
+    pub(super) fn new<M: Manager>(hub: &Arc<Hub<M>>) -> Self {
+        Queue { reservation: Reservation::new(Arc::clone(&hub.semaphore)).revocable(CLAIM_WITHIN) }
+    }
+
+    /// The next wait stands in front, by the arrival of the lost permit.
+    pub(super) fn rejoin(&mut self, rejoin: Rejoin) {
+        let refused = self.reservation.rejoin_with(rejoin);
+        debug_assert!(refused.is_ok(), "nothing is queued or reserved while a resource is in hand");
+    }
+
+    pub(super) async fn wait<M: Manager>(
+        &mut self,
+        attempt: &Attempt<'_, M>,
+    ) -> Result<OwnedLease, GetError<M::Error>> {
+        poll_fn(|cx| self.poll(attempt, cx)).await
+    }
+
+    fn poll<M: Manager>(
+        &mut self,
+        attempt: &Attempt<'_, M>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<OwnedLease, GetError<M::Error>>> {
+        let hub = attempt.hub;
+        let arrives = !self.reservation.is_queued();
+        if arrives && let Some(error) = hub.turned_away(attempt) {
+            return Poll::Ready(Err(error));
+        }
+        loop {
+            match self.reservation.poll_reserve(cx) {
+                Poll::Ready(Ok(())) => match self.reservation.take() {
+                    Some(lease) => return Poll::Ready(Ok(lease)),
+                    None => continue, // revoked in between: queue again by the ticket
+                },
+                Poll::Ready(Err(AcquireError::QueueFull { .. })) => {
+                    return Poll::Ready(Err(GetError::QueueFull));
+                }
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(GetError::Closed)),
+                Poll::Pending => break,
+            }
+        }
+        let seen = hub.events.read();
+        if seen.has(Event::UNAVAILABLE) || seen.has(Event::PAUSED) {
+            if let Some(error) = hub.reason_to_leave() {
+                self.reservation.cancel();
+                return Poll::Ready(Err(error));
+            }
+        }
+        if seen.has(Event::UNKEPT) && !hub.start_keeper() {
+            self.reservation.cancel();
+            return Poll::Ready(Err(GetError::NoRuntime));
+        }
+        if !arrives && attempt.is_late() {
+            self.reservation.time_out();
+            return Poll::Ready(Err(hub.timeout(attempt, None)));
+        }
+        if let Some(deadline) = attempt.deadline {
+            hub.watch_deadline(deadline);
+        }
+        if arrives && (seen.has(Event::HUNGRY) || !seen.has(Event::WATCHED)) {
+            hub.bell.ring();
+        }
+        Poll::Pending
+    }
+}
+
+impl<M: Manager> Hub<M> {
+    /// Why a caller may not even join the queue.
+    fn turned_away(self: &Arc<Self>, attempt: &Attempt<'_, M>) -> Option<GetError<M::Error>> {
+        let seen = self.events.read();
+        if seen.has(Event::CLOSED) {
+            return Some(GetError::Closed);
+        }
+        if seen.has(Event::UNKEPT) && !self.start_keeper() && self.semaphore.available_permits() == 0 {
+            return Some(GetError::NoRuntime);
+        }
+        if (seen.has(Event::UNAVAILABLE) || seen.has(Event::PAUSED))
+            && let Some(error) = self.reason_to_leave()
+        {
+            return Some(error);
+        }
+        (attempt.is_late() && self.semaphore.available_permits() == 0).then(|| self.timeout(attempt, None))
+    }
+
+    fn reason_to_leave(&self) -> Option<GetError<M::Error>> {
+        let state = self.lock();
+        match state.pause {
+            Some(Pause::Fail) => Some(GetError::Paused),
+            _ => self.unavailable(&state),
+        }
+    }
+
+    /// The error that explains the stall.
+    pub(super) fn timeout(&self, attempt: &Attempt<'_, M>, phase: Option<Phase>) -> GetError<M::Error> {
+        let now = Instant::now();
+        let state = self.lock();
+        let counts = state.engine.counts();
+        let phase = phase.unwrap_or(if counts.of(SlotState::Creating) > 0 {
+            Phase::Creating
+        } else if counts.of(SlotState::Resetting) > 0 {
+            Phase::Reset
+        } else {
+            Phase::Queued
+        });
+        GetError::Timeout {
+            phase,
+            waited: now.saturating_duration_since(attempt.started),
+            snapshot: Box::new(self.snapshot_of(&state)),
+            holders: self.holders_of(&state, now),
+            last_create_error: state.last_error.clone().map(Box::new),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! A resource and its permit on the way from the pool to a caller.
+
+use semaphore_core::OwnedLease;
+
+use crate::entry::Entry;
+use crate::manager::Manager;
+
+/// Dropped before it arrives, it counts as cut off.
+pub(crate) struct InHand<M: Manager> {
+    held: Option<(Box<Entry<M>>, OwnedLease)>,
+}
+
+impl<M: Manager> InHand<M> {
+    pub(crate) fn new(entry: Box<Entry<M>>, lease: OwnedLease) -> Self {
+        InHand { held: Some((entry, lease)) }
+    }
+
+    pub(crate) fn entry(&self) -> Option<&Entry<M>> {
+        self.held.as_ref().map(|(entry, _)| &**entry)
+    }
+
+    pub(crate) fn entry_mut(&mut self) -> Option<&mut Entry<M>> {
+        self.held.as_mut().map(|(entry, _)| &mut **entry)
+    }
+
+    pub(crate) fn take(mut self) -> Option<(Box<Entry<M>>, OwnedLease)> {
+        self.held.take()
+    }
+}
+
+impl<M: Manager> Drop for InHand<M> {
+    fn drop(&mut self) {
+        if let Some((entry, lease)) = self.held.take() {
+            let hub = std::sync::Arc::clone(&entry.hub);
+            hub.cut_off(entry, lease);
+        }
+    }
+}
