@@ -30,10 +30,6 @@ impl Deadline {
     pub(crate) fn instant(self) -> Option<Instant> {
         self.0
     }
-
-    pub(crate) fn has_passed(self) -> bool {
-        self.0.is_some_and(|at| at <= Instant::now())
-    }
 }
 
 impl From<Duration> for Deadline {

@@ -45,7 +45,6 @@ pub(crate) enum Fate {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     pub(crate) id: ResourceId,
-    pub(crate) generation: u64,
     pub(crate) since: Option<Instant>,
     pub(crate) place: Option<&'static Location<'static>>,
     pub(crate) task: Option<task::Id>,
@@ -58,7 +57,6 @@ pub(crate) struct Seat {
 impl Seat {
     pub(crate) const EMPTY: Seat = Seat {
         id: ResourceId(0),
-        generation: 0,
         since: None,
         place: None,
         task: None,

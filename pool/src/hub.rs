@@ -63,6 +63,8 @@ pub(crate) struct State<M: Manager> {
     /// Resources last verified before this are due for a check.
     pub(crate) suspect: Option<Instant>,
     pub(crate) last_error: Option<CreateError<M::Error>>,
+    /// The first failure since `warm_up` began.
+    pub(crate) warm_up_error: Option<CreateError<M::Error>>,
     /// The last create error was fatal.
     pub(crate) fatal: bool,
     pub(crate) retry_at: Option<Instant>,
@@ -96,6 +98,7 @@ impl<M: Manager> Hub<M> {
             pause: None,
             suspect: None,
             last_error: None,
+            warm_up_error: None,
             fatal: false,
             retry_at: None,
             next_id: 0,

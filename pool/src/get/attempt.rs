@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use crate::hub::Event;
+
 use super::{Deadline, Fate, GetError, Hub, InHand, Manager, Outcome, Patience, Pooled, Queue};
 
 /// Dropped before `finish`, it counts as cancelled.
@@ -49,7 +51,7 @@ impl<'a, M: Manager> Attempt<'a, M> {
                     let lease = queue.wait(self).await?;
                     match hub.claim(lease, self.place, false) {
                         Some(found) => found,
-                        // Cannot happen (E2); the caller goes round rather than fails.
+                        // The pool was closed between the permit and the resource.
                         None => continue,
                     }
                 }
@@ -75,6 +77,9 @@ impl<M: Manager> Drop for Attempt<'_, M> {
     fn drop(&mut self) {
         if !self.over {
             self.finish(Outcome::Cancelled);
+        }
+        if self.hub.events.read().has(Event::CLOSED) {
+            self.hub.sweep(); // what it was granted and did not claim is nobody's now
         }
     }
 }

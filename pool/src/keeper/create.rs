@@ -42,7 +42,7 @@ impl<M: Manager> Hub<M> {
         while let Some(slot) = state.engine.start_create(waiters) {
             state.next_id += 1;
             let id = ResourceId(state.next_id);
-            state.seats[slot.index()] = Seat { id, generation: state.generation, ..Seat::EMPTY };
+            state.seats[slot.index()] = Seat { id, ..Seat::EMPTY };
             let (generation, failures) = (state.generation, state.engine.failures());
             orders.push(Order { slot, id, generation, failures });
         }
@@ -166,6 +166,7 @@ impl<M: Manager> CreateJob<M> {
         hub.tally.create(Created::Error, self.started);
         crate::trace::create_failed(hub.name(), &cause);
         let mut state = hub.lock();
+        state.warm_up_error.get_or_insert_with(|| cause.clone());
         state.last_error = Some(cause);
         state.fatal = fatal;
         state.engine.create_failed(self.order.slot, fatal);

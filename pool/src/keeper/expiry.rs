@@ -14,6 +14,11 @@ impl<M: Manager> Hub<M> {
     pub(crate) fn retire_what_is_over(self: &Arc<Self>, now: Instant) -> Option<Instant> {
         loop {
             let mut state = self.lock();
+            if state.engine.is_closed() {
+                let idle = state.engine.idle().count() > 0;
+                drop(state);
+                return if idle { self.sweep_again(now) } else { None };
+            }
             let renewals = state.engine.idle().filter(|entry| is_aged(entry, now)).count();
             state.engine.set_renewals(renewals);
             let found = find(&state, &self.options, now);
@@ -48,6 +53,12 @@ impl<M: Manager> Hub<M> {
             }
         }
     }
+
+    /// Looks whether a granted caller of a closed pool has left its resource.
+    fn sweep_again(&self, now: Instant) -> Option<Instant> {
+        self.sweep();
+        (self.lock().engine.idle().count() > 0).then(|| now + super::WATCH_EVERY)
+    }
 }
 
 fn is_aged<M: Manager>(entry: &Entry<M>, now: Instant) -> bool {
@@ -63,9 +74,7 @@ fn find<M: Manager>(
     let idle = engine.idle().count();
     let spare = idle > engine.limits().min_idle;
     engine.idle().enumerate().find_map(|(position, entry)| {
-        let reason = if engine.is_closed() {
-            CloseReason::Shutdown
-        } else if engine.excess() > 0 {
+        let reason = if engine.excess() > 0 {
             CloseReason::Resized
         } else if state.seats[entry.slot.index()].is_barred(now) {
             CloseReason::Invalidated

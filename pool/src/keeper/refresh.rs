@@ -24,8 +24,9 @@ impl<M: Manager> Hub<M> {
         let found = find(&state);
         let next = state.engine.idle().map(|entry| due_at(entry)).filter(|at| *at > now).min();
         drop(state);
-        // The end of a running check rings the bell.
-        found?;
+        if found.is_none() {
+            return next; // the end of a running check rings the bell
+        }
         let lease = match self.permit_for_housekeeping() {
             Some(Permit::Lease(lease)) => lease,
             Some(permit) => {

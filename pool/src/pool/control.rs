@@ -218,8 +218,7 @@ impl<M: Manager> Hub<M> {
             None => return Err(AddError::Full(resource)),
         };
         state.next_id += 1;
-        state.seats[slot.index()] =
-            crate::entry::Seat { id, generation: state.generation, ..crate::entry::Seat::EMPTY };
+        state.seats[slot.index()] = crate::entry::Seat { id, ..crate::entry::Seat::EMPTY };
         let entry = self.entry(resource, slot, id, state.generation);
         state.engine.add(slot, entry);
         let permits = if state.pause.is_some() {
@@ -277,12 +276,6 @@ impl<M: Manager> Hub<M> {
         state.unissued = 0;
         state.pause = None;
         state.engine.set_paused(false);
-        let mut left = Vec::new();
-        while let Some((_, entry)) = state.engine.take_for_close(0) {
-            self.tally.closed(CloseReason::Shutdown);
-            left.push((entry, CloseReason::Shutdown));
-        }
-        state.to_close.extend(left);
         let resets = std::mem::take(&mut state.to_reset);
         let debts = self.settle_debts(&mut state);
         drop(state);
@@ -291,6 +284,34 @@ impl<M: Manager> Hub<M> {
         for (entry, lease) in resets {
             self.settle(entry, lease);
         }
+        self.sweep();
+        debts.pay(self);
+        self.bury_orphans();
+    }
+
+    /// Ends idle resources of a closed pool, all but those that granted callers may still claim.
+    pub(crate) fn sweep(&self) {
+        let mut state = self.lock();
+        if !state.engine.is_closed() {
+            return;
+        }
+        let queue = self.semaphore.snapshot();
+        let counts = *state.engine.counts();
+        let away = counts.live() - counts.of(SlotState::Idle);
+        let promised = (queue.held + queue.granted).saturating_sub(away);
+        let mut left = counts.of(SlotState::Idle);
+        if left <= promised {
+            return;
+        }
+        while left > promised
+            && let Some((_, entry)) = state.engine.take_for_close(0)
+        {
+            left -= 1;
+            self.tally.closed(CloseReason::Shutdown);
+            state.to_close.push_back((entry, CloseReason::Shutdown));
+        }
+        let debts = self.settle_debts(&mut state);
+        drop(state);
         debts.pay(self);
         self.bury_orphans();
     }

@@ -48,21 +48,23 @@ impl<M: Manager> Pool<M> {
     pub async fn warm_up(&self, resources: usize, deadline: impl Into<Deadline>) -> WarmUp<M::Error> {
         let deadline = deadline.into();
         let hub = self.hub();
-        let wanted = resources.min(hub.lock().engine.limits().max);
-        hub.lock().engine.set_warm(wanted);
+        let wanted = {
+            let mut state = hub.lock();
+            let wanted = resources.min(state.engine.limits().max);
+            state.engine.set_warm(wanted);
+            state.warm_up_error = None;
+            wanted
+        };
         let _cool = CoolDown(hub);
         hub.start_keeper();
         hub.bell.ring();
-        let mut first_error = None;
         hub.wait_for(deadline, |state| {
-            if first_error.is_none() {
-                first_error = state.last_error.clone();
-            }
             let given_up = state.engine.unavailable() || state.engine.is_closed();
             state.engine.live() >= wanted || given_up
         })
         .await;
-        WarmUp { ready: hub.lock().engine.live(), first_error }
+        let mut state = hub.lock();
+        WarmUp { ready: state.engine.live(), first_error: state.warm_up_error.take() }
     }
 
     /// Waits until the pool is paused and nothing is out: no resource leased, checked, reset or created.
