@@ -13,7 +13,6 @@ use crate::error::{GetError, TryGetError};
 use crate::hub::Hub;
 use crate::in_hand::InHand;
 use crate::manager::{CloseReason, Manager};
-use crate::options::NestedGet;
 use crate::pooled::Pooled;
 use crate::tally::Outcome;
 use attempt::Attempt;
@@ -150,9 +149,5 @@ impl<M: Manager> Hub<M> {
         state.engine.put_back(entry.slot, entry);
         drop(state);
         drop(lease);
-    }
-
-    pub(crate) fn detects_nested_gets(&self) -> bool {
-        self.options.nested_get != NestedGet::Allow
     }
 }

@@ -21,6 +21,7 @@ use crate::error::{CreateError, GetError};
 use crate::hooks::Hooks;
 use crate::keeper::Bell;
 use crate::manager::{CloseReason, Manager};
+use crate::nested::Census;
 use crate::options::Options;
 use crate::pause::Pause;
 use crate::snapshot::Stats;
@@ -74,6 +75,7 @@ pub(crate) struct State<M: Manager> {
     pub(crate) watchers: Vec<Waker>,
     /// The runtime of the running housekeeper.
     pub(crate) keeper: Option<Handle>,
+    pub(crate) census: Census,
     /// Counted here because the immediate path holds the lock anyway.
     pub(crate) immediate: u64,
     /// Steps with every checkout and return; a stall shows as no step.
@@ -105,6 +107,7 @@ impl<M: Manager> Hub<M> {
             generation: 0,
             watchers: Vec::new(),
             keeper: None,
+            census: Census::default(),
             immediate: 0,
             activity: 0,
         };

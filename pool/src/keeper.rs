@@ -145,7 +145,8 @@ impl<M: Manager> Hub<M> {
             i64::MAX => None,
             nanos => self.instant(nanos),
         };
-        [reap, deadline, Some(now + WATCH_EVERY)].into_iter().fold(None, sooner)
+        let nested = self.search_nested_gets(now);
+        [reap, deadline, nested, Some(now + WATCH_EVERY)].into_iter().fold(None, sooner)
     }
 
     fn instant(&self, nanos: i64) -> Option<Instant> {

@@ -14,6 +14,7 @@ mod in_hand;
 mod jitter;
 mod keeper;
 pub mod manager;
+mod nested;
 mod options;
 mod pause;
 mod pool;

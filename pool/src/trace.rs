@@ -1,10 +1,12 @@
 //! What the pool tells `tracing`; without the feature nothing is compiled in.
 
 use std::fmt::Display;
+use std::panic::Location;
 
 use tokio::time::Instant;
 
 use crate::entry::Seat;
+use crate::error::Holders;
 
 #[cfg(feature = "tracing")]
 pub(crate) fn leak(pool: Option<&str>, seat: &Seat, now: Instant) {
@@ -23,3 +25,11 @@ pub(crate) fn create_failed(pool: Option<&str>, cause: &impl Display) {
 
 #[cfg(not(feature = "tracing"))]
 pub(crate) fn create_failed(_pool: Option<&str>, _cause: &impl Display) {}
+
+#[cfg(feature = "tracing")]
+pub(crate) fn nested_get(pool: Option<&str>, place: &Location<'_>, holders: &Holders) {
+    tracing::warn!(pool, %place, %holders, "every holder of a resource waits for another one");
+}
+
+#[cfg(not(feature = "tracing"))]
+pub(crate) fn nested_get(_pool: Option<&str>, _place: &Location<'_>, _holders: &Holders) {}

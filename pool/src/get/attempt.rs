@@ -78,7 +78,12 @@ impl<M: Manager> Drop for Attempt<'_, M> {
         if !self.over {
             self.finish(Outcome::Cancelled);
         }
-        if self.hub.events.read().has(Event::CLOSED) {
+        let seen = self.hub.events.read();
+        if seen.has(Event::CENSUS) {
+            let mut state = self.hub.lock();
+            state.activity = state.activity.wrapping_add(1); // its answer counts no more
+        }
+        if seen.has(Event::CLOSED) {
             self.hub.sweep(); // what it was granted and did not claim is nobody's now
         }
     }

@@ -12,6 +12,7 @@ use super::{GetError, Hub, Manager};
 use crate::engine::SlotState;
 use crate::error::Phase;
 use crate::hub::Event;
+use crate::nested::Answer;
 use crate::options::CLAIM_WITHIN;
 use crate::pause::Pause;
 
@@ -75,6 +76,16 @@ impl Queue {
         if !arrives && attempt.is_late() {
             self.reservation.time_out();
             return Poll::Ready(Err(hub.timeout(attempt, None)));
+        }
+        if seen.has(Event::CENSUS)
+            && let Some(ticket) = self.reservation.ticket()
+        {
+            let task = tokio::task::try_id();
+            let (deadline, arrived, place) = (attempt.deadline, attempt.started, attempt.place);
+            if let Some(error) = hub.answer_census(Answer { ticket, task, deadline, arrived, place }) {
+                self.reservation.cancel();
+                return Poll::Ready(Err(error));
+            }
         }
         if let Some(deadline) = attempt.deadline {
             hub.watch_deadline(deadline);

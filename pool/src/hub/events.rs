@@ -21,6 +21,8 @@ impl Event {
     pub(crate) const HUNGRY: Event = Event(1 << 4);
     /// The housekeeper looks after the waiters; it need not be rung for another one.
     pub(crate) const WATCHED: Event = Event(1 << 5);
+    /// The waiters are asked which task they belong to.
+    pub(crate) const CENSUS: Event = Event(1 << 6);
 }
 
 #[derive(Debug)]
