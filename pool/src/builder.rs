@@ -8,6 +8,7 @@ use semaphore_core::Semaphore;
 use tokio::runtime::Handle;
 
 use crate::engine::IdleOrder;
+use crate::erased::DynManager;
 use crate::error::{BuildError, HookError};
 use crate::hooks::Hooks;
 use crate::hub::Hub;
@@ -36,7 +37,7 @@ use crate::pool::Pool;
 pub struct Builder<M: Manager> {
     manager: M,
     pub(crate) options: Options,
-    hooks: Hooks<M>,
+    hooks: Hooks<M::Resource>,
 }
 
 impl<M: Manager> fmt::Debug for Builder<M> {
@@ -65,6 +66,18 @@ macro_rules! option {
 impl<M: Manager> Builder<M> {
     pub(crate) fn new(manager: M) -> Self {
         Builder { manager, options: Options::default(), hooks: Hooks::default() }
+    }
+
+    /// Hides the type of the manager: the pool will be a [`DynPool`](crate::DynPool).
+    ///
+    /// ```
+    /// use lease_pool::{DynPool, Pool, manager};
+    /// let builder = Pool::builder(manager::from_fn(|| async { Ok::<_, std::io::Error>(1_u8) }));
+    /// let pool: DynPool<u8> = builder.erase().build().unwrap();
+    /// # drop(pool);
+    /// ```
+    pub fn erase(self) -> Builder<DynManager<M::Resource>> {
+        Builder { manager: DynManager::new(self.manager), options: self.options, hooks: self.hooks }
     }
 
     /// Names the pool in metrics, errors and logs. Without a name there are no metrics.

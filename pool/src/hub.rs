@@ -33,7 +33,7 @@ pub(crate) use transitions::{Permit, park};
 pub(crate) struct Hub<M: Manager> {
     pub(crate) manager: M,
     pub(crate) options: Options,
-    pub(crate) hooks: Hooks<M>,
+    pub(crate) hooks: Hooks<M::Resource>,
     /// Its permits are the live resources; never handed out.
     pub(crate) semaphore: Arc<Semaphore>,
     /// Flags that a get looks at without the lock; written under it.
@@ -83,7 +83,7 @@ pub(crate) struct State<M: Manager> {
 }
 
 impl<M: Manager> Hub<M> {
-    pub(crate) fn new(manager: M, options: Options, hooks: Hooks<M>, semaphore: Semaphore) -> Arc<Self> {
+    pub(crate) fn new(manager: M, options: Options, hooks: Hooks<M::Resource>, semaphore: Semaphore) -> Arc<Self> {
         let engine = Engine::new(Limits {
             max: options.max,
             min_idle: options.min_idle,

@@ -127,7 +127,7 @@ impl<M: Manager> Hub<M> {
     /// Wakes waiters whose deadline has passed and takes grants back that nobody looks at.
     fn look_after_waiters(self: &Arc<Self>, now: Instant) -> Option<Instant> {
         self.events.set(Event::WATCHED);
-        if !self.semaphore.has_waiters() && self.semaphore.snapshot().granted == 0 {
+        if !self.semaphore.has_waiters() {
             self.events.clear(Event::WATCHED);
             std::sync::atomic::fence(Ordering::SeqCst);
             if !self.semaphore.has_waiters() {

@@ -6,6 +6,7 @@ mod deadline;
 #[doc(hidden)]
 pub mod engine;
 mod entry;
+mod erased;
 mod error;
 mod get;
 mod hooks;
@@ -47,6 +48,7 @@ pub use adapters::*;
 pub use builder::Builder;
 pub use deadline::Deadline;
 pub use engine::{CreateState, IdleOrder};
+pub use erased::{DynError, DynManager, DynPool};
 pub use error::{
     AddError, BuildError, CreateError, GetError, Holder, Holders, HookError, Phase, ResizeError, TryGetError,
 };

@@ -145,7 +145,8 @@ impl<M: Manager> Hub<M> {
             closing: counts.of(SlotState::Closing),
             excess: state.engine.excess(),
             waiters: queue.waiters,
-            granted: queue.granted,
+            // The queue is one of revocable reservations: what they were granted counts as reserved.
+            granted: queue.granted + queue.reserved,
             create_state: state.engine.create_state(),
             create_failures: state.engine.failures(),
             paused: state.engine.is_paused(),

@@ -298,7 +298,7 @@ impl<M: Manager> Hub<M> {
         let queue = self.semaphore.snapshot();
         let counts = *state.engine.counts();
         let away = counts.live() - counts.of(SlotState::Idle);
-        let promised = (queue.held + queue.granted).saturating_sub(away);
+        let promised = (queue.held + queue.reserved + queue.granted).saturating_sub(away);
         let mut left = counts.of(SlotState::Idle);
         if left <= promised {
             return;

@@ -66,7 +66,7 @@ impl<M: Manager> Pool<M> {
             closed: hub.tally.totals(0).closed_total() - before,
             alive: state.engine.counts().occupied(),
             holders: hub.all_holders(&state, Instant::now()),
-            unclaimed: hub.semaphore.snapshot().granted,
+            unclaimed: hub.snapshot_of(&state).granted,
         };
         if empty { Ok(report) } else { Err(report) }
     }
