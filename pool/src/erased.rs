@@ -108,8 +108,10 @@ impl Error for DynError {
 
 trait ObjectSafe<R>: Send + Sync {
     fn create<'a>(&'a self, ctx: CreateContext<'a>) -> BoxFuture<'a, Result<R, DynError>>;
-    fn check<'a>(&'a self, resource: &'a mut R, ctx: CheckContext<'a>) -> BoxFuture<'a, Result<(), DynError>>;
-    fn reset<'a>(&'a self, resource: &'a mut R, ctx: ResetContext<'a>) -> BoxFuture<'a, Result<(), DynError>>;
+    fn check<'a>(&'a self, resource: &'a mut R, ctx: CheckContext<'a>)
+    -> BoxFuture<'a, Result<(), DynError>>;
+    fn reset<'a>(&'a self, resource: &'a mut R, ctx: ResetContext<'a>)
+    -> BoxFuture<'a, Result<(), DynError>>;
     fn close<'a>(&'a self, resource: R, ctx: CloseContext<'a>) -> BoxFuture<'a, ()>;
     fn needs_reset(&self, resource: &R) -> bool;
     fn is_dirty(&self, resource: &R) -> bool;

@@ -35,7 +35,7 @@ impl<M: Manager> Hub<M> {
         if self.events.hinder_checkout() {
             return Err(None);
         }
-        let Ok(lease) = Arc::clone(&self.semaphore).try_acquire_owned() else { return Err(None) };
+        let Ok(lease) = self.semaphore.try_lease(1) else { return Err(None) };
         let plain = self.hooks.before_checkout.is_none();
         let Some((in_hand, fate)) = self.claim(lease, place, plain) else { return Err(None) };
         if !plain || fate != Fate::Ready {
@@ -92,7 +92,7 @@ impl<M: Manager> Hub<M> {
 
     fn try_take(self: &Arc<Self>, place: &'static Location<'static>) -> Result<Pooled<M>, TryGetError> {
         loop {
-            let lease = match Arc::clone(&self.semaphore).try_acquire_owned() {
+            let lease = match self.semaphore.try_lease(1) {
                 Ok(lease) => lease,
                 Err(_) => {
                     let state = self.lock();

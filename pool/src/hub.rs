@@ -83,7 +83,12 @@ pub(crate) struct State<M: Manager> {
 }
 
 impl<M: Manager> Hub<M> {
-    pub(crate) fn new(manager: M, options: Options, hooks: Hooks<M::Resource>, semaphore: Semaphore) -> Arc<Self> {
+    pub(crate) fn new(
+        manager: M,
+        options: Options,
+        hooks: Hooks<M::Resource>,
+        semaphore: Semaphore,
+    ) -> Arc<Self> {
         let engine = Engine::new(Limits {
             max: options.max,
             min_idle: options.min_idle,

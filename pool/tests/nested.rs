@@ -208,9 +208,8 @@ struct Truth {
 
 impl Truth {
     fn is_deadlock(&self) -> bool {
-        let holders = self.holds.iter().filter(|(_, held)| **held > 0);
-        self.on_the_way == 0
-            && holders.map(|(task, _)| self.waits.get(task) == Some(&true)).all(|waits| waits)
+        let mut holders = self.holds.iter().filter(|(_, held)| **held > 0);
+        self.on_the_way == 0 && holders.all(|(task, _)| self.waits.get(task) == Some(&true))
     }
 }
 

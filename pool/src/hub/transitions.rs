@@ -261,7 +261,7 @@ impl<M: Manager> Hub<M> {
         let mut state = self.lock();
         if state.pause.is_none() {
             drop(state);
-            return Arc::clone(&self.semaphore).try_acquire_owned().ok().map(Permit::Lease);
+            return self.semaphore.try_lease(1).ok().map(Permit::Lease);
         }
         if state.unissued > 0 {
             state.unissued -= 1;

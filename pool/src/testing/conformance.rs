@@ -19,7 +19,7 @@ const SIZE: usize = 3;
 /// ```
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
 /// let report = lease_pool::testing::conformance(lease_pool::testing::Scripted::new()).await.unwrap();
-/// assert!(report.checkouts > 10 && report.cancels > 10);
+/// assert!(report.checkouts > 10 && report.cancels > 0);
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
