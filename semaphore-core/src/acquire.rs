@@ -252,10 +252,11 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many(&self, permits: usize) -> Result<Lease<'_>, TryAcquireError> {
         let need = clamp(permits);
-        if !self.word.take(need) {
-            self.try_take(need, permits)?;
+        if self.word.take(need) {
+            return Ok(Lease(Holding::new(self, need, 0)));
         }
-        Ok(Lease(Holding::new(self, need, 0)))
+        self.try_take(need, permits)?;
+        Ok(Lease(Holding::timed(self, need, 0)))
     }
 
     /// [`try_acquire`](Self::try_acquire) with a lease that keeps the semaphore alive.
@@ -280,10 +281,11 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many_owned(self: Arc<Self>, permits: usize) -> Result<OwnedLease, TryAcquireError> {
         let need = clamp(permits);
-        if !self.word.take(need) {
-            self.try_take(need, permits)?;
+        if self.word.take(need) {
+            return Ok(OwnedLease(Holding::new(self, need, 0)));
         }
-        Ok(OwnedLease(Holding::new(self, need, 0)))
+        self.try_take(need, permits)?;
+        Ok(OwnedLease(Holding::timed(self, need, 0)))
     }
 
     /// [`try_acquire_many_owned`](Self::try_acquire_many_owned) that counts a reference only if it succeeds.
@@ -302,10 +304,11 @@ impl Semaphore {
     #[inline]
     pub fn try_lease(self: &Arc<Self>, permits: usize) -> Result<OwnedLease, TryAcquireError> {
         let need = clamp(permits);
-        if !self.word.take(need) {
-            self.try_take(need, permits)?;
+        if self.word.take(need) {
+            return Ok(OwnedLease(Holding::new(self.clone(), need, 0)));
         }
-        Ok(OwnedLease(Holding::new(self.clone(), need, 0)))
+        self.try_take(need, permits)?;
+        Ok(OwnedLease(Holding::timed(self.clone(), need, 0)))
     }
 
     /// The try past the fast path: flags are set or permits are missing.
@@ -360,7 +363,7 @@ impl Semaphore {
     /// # drop(one);
     /// ```
     pub fn drain_permits(&self) -> Option<Lease<'_>> {
-        self.take_all().map(|all| Lease(Holding::new(self, all, 0)))
+        self.take_all().map(|all| Lease(Holding::timed(self, all, 0)))
     }
 
     /// [`drain_permits`](Self::drain_permits) with a lease that keeps the semaphore alive.
@@ -371,7 +374,7 @@ impl Semaphore {
     /// assert_eq!(semaphore.drain_permits_owned().unwrap().permits(), 3);
     /// ```
     pub fn drain_permits_owned(self: &Arc<Self>) -> Option<OwnedLease> {
-        self.take_all().map(|all| OwnedLease(Holding::new(self.clone(), all, 0)))
+        self.take_all().map(|all| OwnedLease(Holding::timed(self.clone(), all, 0)))
     }
 
     fn take_all(&self) -> Option<u32> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::extension::Options;
 use crate::{BuildError, Fairness, Name, Observer, Semaphore};
@@ -85,6 +86,34 @@ impl Builder {
         self
     }
 
+    /// Measures how long leases are held: two looks at the clock for each.
+    ///
+    /// Feeds `fair_semaphore_lease_seconds`, to a tenth of a millisecond.
+    ///
+    /// ```
+    /// let semaphore = semaphore_core::Semaphore::builder(1).name("db").lease_time().build().unwrap();
+    /// assert_eq!(semaphore.stats().overdue, 0);
+    /// ```
+    pub fn lease_time(mut self) -> Self {
+        self.options.lease_time = true;
+        self
+    }
+
+    /// Counts leases held longer than `age` as overdue when they come home; implies
+    /// [`lease_time`](Self::lease_time). With the feature `tracing` each is a warning too.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let age = Duration::from_secs(60);
+    /// let semaphore = semaphore_core::Semaphore::builder(1).warn_lease_after(age).build().unwrap();
+    /// drop(semaphore.try_acquire().unwrap());
+    /// assert_eq!(semaphore.stats().overdue, 0);
+    /// ```
+    pub fn warn_lease_after(mut self, age: Duration) -> Self {
+        self.options.overdue_after = age;
+        self.lease_time()
+    }
+
     /// Builds the semaphore.
     ///
     /// # Errors
@@ -111,7 +140,10 @@ impl Builder {
             _ => {}
         }
         options.ceiling = ceiling.unwrap_or(0) as u32;
-        Ok(Semaphore::from_options(permits as u32, options))
+        let semaphore = Semaphore::from_options(permits as u32, options);
+        #[cfg(feature = "metrics")]
+        semaphore.bind_metrics();
+        Ok(semaphore)
     }
 }
 

@@ -36,6 +36,8 @@ impl Semaphore {
 
     #[cold]
     fn tell_all(&self, happening: Happening, permits: usize, waited: Duration) {
+        #[cfg(feature = "tracing")]
+        self.trace(happening, permits, waited);
         let Some(observer) = self.extension_if_made().and_then(|extension| extension.observer.as_ref())
         else {
             return;
@@ -52,6 +54,23 @@ impl Semaphore {
             Happening::Closed => observer.closed(event),
         });
         foreign.finish();
+    }
+
+    #[cfg(feature = "tracing")]
+    fn trace(&self, happening: Happening, permits: usize, waited: Duration) {
+        let semaphore =
+            self.extension_if_made().and_then(|extension| extension.name.as_deref()).unwrap_or("");
+        let queued_ms = waited.as_secs_f64() * 1e3;
+        match happening {
+            Happening::Queued { ahead } => tracing::trace!(semaphore, permits, position = ahead, "queued"),
+            Happening::Granted => tracing::debug!(semaphore, permits, queued_ms, "granted after queueing"),
+            Happening::Cancelled => tracing::debug!(semaphore, permits, queued_ms, "cancelled"),
+            Happening::TimedOut => tracing::debug!(semaphore, permits, queued_ms, "timed out"),
+            Happening::Rejected => {
+                tracing::debug!(semaphore, permits, queued_ms, reason = "rejected", "refused")
+            }
+            Happening::Closed => tracing::debug!(semaphore, permits, queued_ms, reason = "closed", "refused"),
+        }
     }
 
     /// Kept only with a name or an observer: the plain fast path counts nothing.
@@ -81,6 +100,29 @@ impl Semaphore {
             AcquireError::Closed { .. } => self.count_closed(permits),
             _ => self.count_rejected(permits),
         }
+    }
+
+    /// The tick at which a lease starts; 0 where nobody measures.
+    #[inline]
+    pub(crate) fn lease_starts(&self) -> u32 {
+        if self.word.glance() & OBSERVED == 0 { 0 } else { self.extension().lease_starts() }
+    }
+
+    /// Before the permits go home, so that a foreign panic on the way there loses no measurement.
+    #[cold]
+    pub(crate) fn lease_ends(&self, since: u32) {
+        let overdue = self.extension().lease_ends(since);
+        #[cfg(feature = "tracing")]
+        if let Some(held) = overdue {
+            let mut foreign = Foreign::default();
+            let name = self.extension().name.as_deref().unwrap_or("");
+            let held_ms = held.as_millis() as u64;
+            foreign.call(|| tracing::warn!(semaphore = name, held_ms, "lease came home overdue"));
+            // A subscriber's panic must not keep the permits.
+            foreign.discard();
+        }
+        #[cfg(not(feature = "tracing"))]
+        let _ = overdue;
     }
 
     /// The name for an error; also legal with the lock held.

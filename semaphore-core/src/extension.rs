@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::atomic::{AtomicU32, AtomicU64, Lock, Ordering};
 use crate::generation::Generations;
@@ -23,6 +23,7 @@ pub(crate) struct Tally {
     pub(crate) revoked: AtomicU64,
     pub(crate) immediate: AtomicU64,
     pub(crate) waited: AtomicU64,
+    pub(crate) overdue: AtomicU64,
 }
 
 impl Tally {
@@ -38,6 +39,7 @@ impl Tally {
             revoked: zero(),
             immediate: zero(),
             waited: zero(),
+            overdue: zero(),
         }
     }
 }
@@ -78,6 +80,11 @@ pub(crate) struct Extension {
     pub(crate) watchers: Watchers,
     pub(crate) generations: Generations,
     pub(crate) slab: Slab,
+    /// Whether leases note when they were taken, and the age from which they are overdue (`MAX`: never).
+    pub(crate) lease_time: bool,
+    pub(crate) overdue_after: Duration,
+    #[cfg(feature = "metrics")]
+    pub(crate) instruments: crate::metrics::Instruments,
 }
 
 /// The options of an extension; the default is what a plain semaphore has.
@@ -87,17 +94,37 @@ pub(crate) struct Options {
     pub(crate) max_waiters: usize,
     pub(crate) ceiling: u32,
     pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) lease_time: bool,
+    pub(crate) overdue_after: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { name: None, fairness: Fairness::Fifo, max_waiters: usize::MAX, ceiling: 0, observer: None }
+        Self {
+            name: None,
+            fairness: Fairness::Fifo,
+            max_waiters: usize::MAX,
+            ceiling: 0,
+            observer: None,
+            lease_time: false,
+            overdue_after: Duration::MAX,
+        }
     }
 }
 
+impl Options {
+    /// Whether anybody asks for times and counts.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.name.is_some() || self.observer.is_some() || self.lease_time
+    }
+}
+
+/// Lease times are kept in ticks of 100 microseconds, so that a lease has room for them.
+const TICK: u64 = 100_000;
+
 impl Extension {
     pub(crate) fn new(options: Options) -> Box<Self> {
-        let watched = options.name.is_some() || options.observer.is_some();
+        let watched = options.is_observed();
         Box::new(Self {
             name: options.name,
             fairness: options.fairness,
@@ -111,6 +138,10 @@ impl Extension {
             watchers: Watchers::new(),
             generations: Generations::new(),
             slab: Slab::new(),
+            lease_time: options.lease_time,
+            overdue_after: options.overdue_after,
+            #[cfg(feature = "metrics")]
+            instruments: crate::metrics::Instruments::new(),
         })
     }
 
@@ -120,6 +151,39 @@ impl Extension {
             let elapsed = crate::clock::now().saturating_duration_since(epoch);
             u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
         })
+    }
+}
+
+impl Extension {
+    /// The tick at which a lease starts; 0 means that nobody wants to know.
+    pub(crate) fn lease_starts(&self) -> u32 {
+        if self.lease_time { ((self.now() / TICK) as u32).max(1) } else { 0 }
+    }
+
+    /// A recorder is foreign code: its panic is no reason to lose a grant.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn record(&self, how: crate::metrics::Waited, wait: Duration) {
+        let mut foreign = crate::wake::Foreign::default();
+        foreign.call(|| self.instruments.waited(how, wait));
+        foreign.discard();
+    }
+
+    /// A lease that started at `tick` ends. Returns its time when it is overdue.
+    #[cold]
+    pub(crate) fn lease_ends(&self, tick: u32) -> Option<Duration> {
+        let ticks = ((self.now() / TICK) as u32).wrapping_sub(tick) as u64;
+        let time = Duration::from_nanos(ticks * TICK);
+        #[cfg(feature = "metrics")]
+        {
+            let mut foreign = crate::wake::Foreign::default();
+            foreign.call(|| self.instruments.held(time));
+            foreign.discard();
+        }
+        if time <= self.overdue_after {
+            return None;
+        }
+        bump(&self.tally.overdue, 1);
+        Some(time)
     }
 }
 

@@ -10,6 +10,8 @@ use crate::{MergeError, Rejoin, Semaphore, Ticket};
 pub(crate) struct Holding<S: Deref<Target = Semaphore>> {
     home: S,
     permits: u32,
+    /// Tick at which it was taken; 0 where nobody measures.
+    since: u32,
     /// Ticket of the acquire; 0 when it did not queue.
     order: u64,
 }
@@ -17,7 +19,14 @@ pub(crate) struct Holding<S: Deref<Target = Semaphore>> {
 impl<S: Deref<Target = Semaphore>> Holding<S> {
     #[inline(always)]
     pub(crate) fn new(home: S, permits: u32, order: u64) -> Self {
-        Self { home, permits, order }
+        Self { home, permits, since: 0, order }
+    }
+
+    /// A lease whose time counts from now, if anybody wants to know.
+    #[inline]
+    pub(crate) fn timed(home: S, permits: u32, order: u64) -> Self {
+        let since = home.lease_starts();
+        Self { home, permits, since, order }
     }
 
     pub(crate) fn home(&self) -> &Semaphore {
@@ -30,7 +39,7 @@ impl<S: Deref<Target = Semaphore>> Holding<S> {
     {
         let permits = u32::try_from(permits).ok().filter(|permits| *permits <= self.permits)?;
         self.permits -= permits;
-        Some(Self { home: self.home.clone(), permits, order: self.order })
+        Some(Self { home: self.home.clone(), permits, since: self.since, order: self.order })
     }
 
     /// No overflow: both are parts of what the semaphore can hold at most.
@@ -39,6 +48,7 @@ impl<S: Deref<Target = Semaphore>> Holding<S> {
             return Err(other);
         }
         self.permits += std::mem::take(&mut other.permits);
+        other.since = 0;
         Ok(())
     }
 
@@ -52,6 +62,9 @@ impl<S: Deref<Target = Semaphore>> Holding<S> {
 impl<S: Deref<Target = Semaphore>> Drop for Holding<S> {
     #[inline]
     fn drop(&mut self) {
+        if self.since != 0 {
+            self.home.lease_ends(self.since);
+        }
         self.home.give_back(self.permits);
     }
 }

@@ -48,6 +48,8 @@ mod watch;
 mod word;
 
 pub mod design;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 
 pub use acquire::{Acquire, AcquireFront, AcquireFrontOwned, AcquireOwned};
 #[cfg(fair_count)]

@@ -73,7 +73,7 @@ impl<S: Deref<Target = Semaphore>> Place<S> {
         let Some(home) = this.home.take() else {
             return Poll::Pending;
         };
-        let holding = Holding::new(home, permits, claim.order);
+        let holding = Holding::timed(home, permits, claim.order);
         if let Some(waited) = claim.waited {
             // After the lease exists: a panicking observer drops it, and the permits go home.
             holding.home().tell(Happening::Granted, permits as usize, waited);
@@ -106,7 +106,7 @@ impl<S: Deref<Target = Semaphore>> Place<S> {
             return Ok(None);
         };
         let taken = home.attempt_once(node)?;
-        Ok(taken.then(|| Holding::new(home, node.permits(), 0)))
+        Ok(taken.then(|| Holding::timed(home, node.permits(), 0)))
     }
 
     /// Leaves the queue because the time is up. False when a grant or a refusal came first: poll once more.

@@ -233,7 +233,7 @@ impl Reservation {
         };
         self.slot = Slot::Empty;
         if self.unbook(permits, generation) {
-            return Some(OwnedLease(Holding::new(self.semaphore.clone(), permits, order)));
+            return Some(OwnedLease(Holding::timed(self.semaphore.clone(), permits, order)));
         }
         self.slot = Slot::Lost { permits, order };
         None

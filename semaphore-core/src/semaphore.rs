@@ -231,7 +231,7 @@ impl Semaphore {
 
     pub(crate) fn from_options(permits: u32, options: Options) -> Self {
         let mut flags = 0;
-        if options.name.is_some() || options.observer.is_some() {
+        if options.is_observed() {
             flags |= OBSERVED;
         }
         if options.fairness == Fairness::Barging {

@@ -37,6 +37,8 @@ pub struct Snapshot {
     pub reserved: usize,
     /// Permits granted to waiters that have not claimed them yet.
     pub granted: usize,
+    /// Waiters that were granted and have not claimed, those with revocable reservations included.
+    pub unclaimed: usize,
     /// Acquires in the queue.
     pub waiters: usize,
     /// Permits that the queue asks for.
@@ -52,7 +54,7 @@ pub struct Snapshot {
 /// Counters that only grow, from [`Semaphore::stats`].
 ///
 /// A waiter is counted when it claims or leaves, so that
-/// `enqueued = queued + cancelled + timed_out + rejected_queued + closed_queued + waiting + granted`.
+/// `enqueued = queued + cancelled + timed_out + rejected_queued + closed_queued + waiters + unclaimed`.
 ///
 /// # Examples
 ///
@@ -85,6 +87,8 @@ pub struct Stats {
     pub closed_queued: u64,
     /// Permits of reservations that were revoked.
     pub revoked: u64,
+    /// Leases held longer than [`Builder::warn_lease_after`](crate::Builder::warn_lease_after) allows.
+    pub overdue: u64,
     /// Acquires that did not have to queue; `None` without a name or an observer.
     pub immediate: Option<u64>,
     /// Time in the queue of all acquires counted in `queued`; `None` without a name or an observer.
@@ -126,7 +130,8 @@ impl Semaphore {
             }
             reserved = again;
         };
-        let granted = self.attachment.grants.load(Ordering::Relaxed) & u32::MAX as u64;
+        let grants = self.attachment.grants.load(Ordering::Relaxed);
+        let granted = grants & u32::MAX as u64;
         let (capacity, free) = (queue.capacity as i64, free(word));
         let reserved = Generations::permits(reserved) as i64;
         let held = (capacity - free - reserved - granted as i64).max(0);
@@ -144,6 +149,7 @@ impl Semaphore {
             held: held as usize,
             reserved: reserved as usize,
             granted: granted as usize,
+            unclaimed: (grants >> 32) as usize,
             waiters: queue.len as usize,
             requested: queue.asked as usize,
             closed: word & CLOSED != 0,
@@ -176,6 +182,8 @@ impl Semaphore {
             stats.rejected_queued = read(&tally.rejected_queued);
             stats.closed_queued = read(&tally.closed_queued);
             stats.revoked = read(&tally.revoked);
+            stats.revoked = read(&tally.revoked);
+            stats.overdue = read(&tally.overdue);
             stats.immediate = extension.epoch.map(|_| read(&tally.immediate));
             stats.total_wait = extension.epoch.map(|_| Duration::from_nanos(read(&tally.waited)));
         }

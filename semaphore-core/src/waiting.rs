@@ -260,8 +260,12 @@ impl Semaphore {
             return None;
         }
         let waited = now.saturating_sub(node.since());
-        bump(&self.extension().tally.waited, waited);
-        Some(Duration::from_nanos(waited))
+        let extension = self.extension();
+        bump(&extension.tally.waited, waited);
+        let waited = Duration::from_nanos(waited);
+        #[cfg(feature = "metrics")]
+        extension.record(crate::metrics::Waited::Queued, waited);
+        Some(waited)
     }
 
     /// The owner takes its grant: without the lock, unless the grant is listed for its age.
@@ -344,6 +348,11 @@ impl Semaphore {
         foreign.call(|| drop(signal));
         if spill {
             self.extension();
+        }
+        #[cfg(feature = "metrics")]
+        if let Some(extension) = self.attachment.get() {
+            use crate::metrics::Waited;
+            extension.record(if timed_out { Waited::TimedOut } else { Waited::Cancelled }, waited);
         }
         if self.is_told() {
             let happening = if timed_out { Happening::TimedOut } else { Happening::Cancelled };

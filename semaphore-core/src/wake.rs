@@ -31,6 +31,14 @@ impl Foreign {
         self.panic.is_some()
     }
 
+    /// Swallows a panic of a bystander.
+    #[cfg(any(feature = "metrics", feature = "tracing"))]
+    pub(crate) fn discard(self) {
+        if let Some(payload) = self.panic {
+            discard(payload);
+        }
+    }
+
     /// Resumes the first panic, unless this thread unwinds already: a second one would abort.
     pub(crate) fn finish(self) {
         if let Some(payload) = self.panic {
