@@ -33,7 +33,7 @@ impl Semaphore {
 
     #[cold]
     #[inline(never)]
-    fn look_after(&self, permits: u32) {
+    pub(crate) fn look_after(&self, permits: u32) {
         let now = self.time();
         self.dispatch(self.lock(), permits, now);
     }

@@ -157,7 +157,11 @@ impl Extension {
 impl Extension {
     /// The tick at which a lease starts; 0 means that nobody wants to know.
     pub(crate) fn lease_starts(&self) -> u32 {
-        if self.lease_time { ((self.now() / TICK) as u32).max(1) } else { 0 }
+        if self.lease_time { self.tick() } else { 0 }
+    }
+
+    fn tick(&self) -> u32 {
+        ((self.now() / TICK) as u32).max(1)
     }
 
     /// A recorder is foreign code: its panic is no reason to lose a grant.
@@ -171,7 +175,7 @@ impl Extension {
     /// A lease that started at `tick` ends. Returns its time when it is overdue.
     #[cold]
     pub(crate) fn lease_ends(&self, tick: u32) -> Option<Duration> {
-        let ticks = ((self.now() / TICK) as u32).wrapping_sub(tick) as u64;
+        let ticks = self.tick().wrapping_sub(tick) as u64;
         let time = Duration::from_nanos(ticks * TICK);
         #[cfg(feature = "metrics")]
         {

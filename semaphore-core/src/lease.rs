@@ -29,6 +29,11 @@ impl<S: Deref<Target = Semaphore>> Holding<S> {
         Self { home, permits, since, order }
     }
 
+    /// Ends the lease without giving its permits back: they live on as something else.
+    pub(crate) fn hand_over(mut self) {
+        self.permits = 0;
+    }
+
     pub(crate) fn home(&self) -> &Semaphore {
         &self.home
     }

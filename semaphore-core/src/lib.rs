@@ -19,12 +19,15 @@
 mod acquire;
 mod atomic;
 mod blocking;
+mod bounded_queue;
 mod builder;
 mod capacity;
 mod clock;
 mod dispatch;
 mod error;
 mod event;
+#[cfg(feature = "executor")]
+mod executor;
 mod extension;
 mod fairness;
 mod generation;
@@ -55,8 +58,11 @@ pub use acquire::{Acquire, AcquireFront, AcquireFrontOwned, AcquireOwned};
 #[cfg(fair_count)]
 pub use atomic::counted;
 pub use blocking::Interrupt;
+pub use bounded_queue::{BoundedQueue, PopError, PushError, Slot};
 pub use builder::Builder;
 pub use error::{AcquireError, BuildError, MergeError, ResizeError, TryAcquireError};
+#[cfg(feature = "executor")]
+pub use executor::{DrainReport, ExecutorStats, SpawnError, TaskExecutor};
 pub use fairness::Fairness;
 pub use lease::{Lease, OwnedLease};
 pub use name::Name;
