@@ -118,7 +118,10 @@ impl ConnectionLimit {
     /// let io = connections.accept_with(async || unix.accept().await.map(|(io, _)| io)).await?;
     /// # Ok(()) }
     /// ```
-    pub async fn accept_with<I>(&self, connect: impl AsyncFnOnce() -> io::Result<I>) -> io::Result<LimitedIo<I>> {
+    pub async fn accept_with<I>(
+        &self,
+        connect: impl AsyncFnOnce() -> io::Result<I>,
+    ) -> io::Result<LimitedIo<I>> {
         let place = self.place().await?;
         Ok(LimitedIo { io: connect().await?, place })
     }

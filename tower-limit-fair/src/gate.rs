@@ -45,8 +45,6 @@ pub(crate) struct Gate {
     pub(crate) pace: AtomicU64,
     #[cfg(feature = "time")]
     pub(crate) reaper: crate::reaper::Reaper,
-    #[cfg(any())]
-    pub(crate) export: crate::export::Export,
 }
 
 /// What a gate is made from.
@@ -64,7 +62,7 @@ pub(crate) struct GateParts {
 
 impl Gate {
     pub(crate) fn new(parts: GateParts) -> Arc<Self> {
-        let gate = Arc::new(Gate {
+        Arc::new(Gate {
             semaphore: parts.semaphore,
             name: parts.name,
             mode: parts.mode,
@@ -80,12 +78,7 @@ impl Gate {
             pace: AtomicU64::new(0),
             #[cfg(feature = "time")]
             reaper: crate::reaper::Reaper::default(),
-            #[cfg(any())]
-            export: crate::export::Export::default(),
-        });
-        #[cfg(any())]
-        gate.bind_metrics();
-        gate
+        })
     }
 
     /// Whether the gate counts every request, and not only the rare ends.
@@ -130,7 +123,7 @@ impl Gate {
     /// One attempt that never waits and never passes a waiter.
     #[inline]
     pub(crate) fn attempt(&self, permits: usize) -> Result<OwnedLease, Refusal> {
-        Arc::clone(&self.semaphore).try_acquire_many_owned(permits).map_err(|error| match error {
+        self.semaphore.try_lease(permits).map_err(|error| match error {
             TryAcquireError::Closed { .. } => Refusal::Because(Reason::Closed),
             TryAcquireError::TooLarge { .. } => Refusal::Because(Reason::TooLarge),
             _ => Refusal::NoPermits,
@@ -151,10 +144,16 @@ impl Gate {
         let queued = if self.semaphore.has_waiters() { self.semaphore.queue_len() } else { 0 };
         let pace = self.pace.load(Relaxed);
         let backlog = Duration::from_nanos(pace.saturating_mul(queued as u64 + 1));
-        let rejected = Rejected { reason, limit, in_flight, queued, waited, backlog };
         #[cfg(feature = "tracing")]
-        tracing::debug!(limit = self.name_str(), reason = reason.as_str(), in_flight, queued, ?waited, "rejected");
-        rejected
+        tracing::debug!(
+            limit = self.name_str(),
+            reason = reason.as_str(),
+            in_flight,
+            queued,
+            ?waited,
+            "rejected"
+        );
+        Rejected { reason, limit, in_flight, queued, waited, backlog }
     }
 
     #[cfg(feature = "tracing")]

@@ -30,7 +30,11 @@ impl Held {
 
     /// Gives the lease to the gate of this `max_hold`.
     #[cfg(feature = "time")]
-    pub(crate) fn limit(&mut self, gate: &std::sync::Arc<crate::gate::Gate>, holds: &crate::max_hold::MaxHold) {
+    pub(crate) fn limit(
+        &mut self,
+        gate: &std::sync::Arc<crate::gate::Gate>,
+        holds: &crate::max_hold::MaxHold,
+    ) {
         use crate::max_hold::{Kept, Limited};
 
         let kept = match std::mem::replace(self, Held::Nothing) {

@@ -162,7 +162,8 @@ impl<P, A, D> ConcurrencyLimitLayer<P, A, D> {
 
     /// Gives every service of its own a limit of this size, instead of one for all.
     ///
-    /// Clones of one service still share theirs. The name of such limits may repeat: their series add up.
+    /// Clones of one service still share theirs. Axum lays the layers of a method router anew for every connection: end
+    /// such a router with `.with_state(())` to have one limit per route. The name of such limits may repeat: their series add up.
     ///
     /// # Examples
     ///

@@ -71,10 +71,10 @@ pub use streams::max_concurrent_streams;
 
 #[cfg(feature = "http")]
 pub use body::LimitedBody;
-#[cfg(feature = "http")]
-pub use lease_handle::LeaseHandle;
 #[cfg(any(feature = "axum", feature = "hyper"))]
 pub use connection::{ConnectionLimit, LimitedIo};
+#[cfg(feature = "http")]
+pub use lease_handle::LeaseHandle;
 #[cfg(feature = "axum")]
 pub use listener::LimitedListener;
 #[cfg(feature = "grpc")]

@@ -93,7 +93,8 @@ impl MaxHold {
             let mut desk = self.desk();
             desk.forget_empty();
             // A generation takes leases for an eighth of the time, so its youngest is due that much after its oldest.
-            let Some(due) = desk.open.front().and_then(|front| front.opened).map(|at| at + self.limit + self.limit / 8)
+            let Some(due) =
+                desk.open.front().and_then(|front| front.opened).map(|at| at + self.limit + self.limit / 8)
             else {
                 return (freed, None);
             };

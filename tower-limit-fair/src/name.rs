@@ -19,7 +19,9 @@ impl NameGuard {
     /// `None` if a live shared limit has this name.
     pub(crate) fn unique(name: Name) -> Option<Self> {
         let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-        live.get_or_insert_default().insert(name.to_string()).then_some(NameGuard { name, unique: true })
+        let fresh = live.get_or_insert_default().insert(name.to_string());
+        // Made only if the name was free: its drop would free the name of the other.
+        fresh.then(|| NameGuard { name, unique: true })
     }
 
     /// For limits per service, whose series add up.

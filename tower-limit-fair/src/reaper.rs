@@ -82,7 +82,9 @@ pub(crate) fn watch(gate: &Arc<Gate>, ticket: Option<Ticket>) -> Result<Option<I
     gate.reaper.ticking.store(true, Release);
     let wake = desk.pull(now + timeout.min(tick_of(gate)));
     drop(desk);
-    wake.map(Waker::wake);
+    if let Some(waker) = wake {
+        waker.wake();
+    }
     Ok(Some(now + timeout))
 }
 
@@ -103,7 +105,9 @@ pub(crate) fn watch_holds(gate: &Arc<Gate>, due: std::time::Instant) {
     }
     let wake = desk.pull(Instant::from_std(due));
     drop(desk);
-    wake.map(Waker::wake);
+    if let Some(waker) = wake {
+        waker.wake();
+    }
 }
 
 fn tick_of(gate: &Gate) -> Duration {
@@ -122,7 +126,9 @@ fn tick(gate: &Arc<Gate>) -> Result<(), NoRuntime> {
     gate.reaper.ticking.store(true, Release);
     let wake = desk.pull(Instant::now());
     drop(desk);
-    wake.map(Waker::wake);
+    if let Some(waker) = wake {
+        waker.wake();
+    }
     Ok(())
 }
 
@@ -202,8 +208,6 @@ impl Task {
         self.time_out(now);
         let reaped = gate.reap(now.into_std()).map(Instant::from_std);
         self.measure(now);
-        #[cfg(any())]
-        gate.publish();
 
         let mut desk = reaper.desk();
         let mut waits = gate.semaphore.has_waiters();
@@ -262,7 +266,8 @@ impl Task {
             return;
         }
         let served = self.gate.semaphore.stats().queued;
-        if let Some(each) = u64::try_from(passed.as_nanos()).ok().and_then(|n| n.checked_div(served - before)) {
+        if let Some(each) = u64::try_from(passed.as_nanos()).ok().and_then(|n| n.checked_div(served - before))
+        {
             use std::sync::atomic::Ordering::Relaxed;
             let old = self.gate.pace.load(Relaxed);
             let pace = if old == 0 { each } else { old - old / 4 + each / 4 };

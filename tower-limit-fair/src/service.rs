@@ -128,7 +128,9 @@ where
         let stage = match entry {
             Entry::Running(running) => Stage::Running(note.admitted(running)),
             Entry::Waiting(waiting) => Stage::Waiting(waiting),
-            Entry::Rejected(rejected) => return ResponseFuture::new(None, Stage::Rejected(rejected), policy, note),
+            Entry::Rejected(rejected) => {
+                return ResponseFuture::new(None, Stage::Rejected(rejected), policy, note);
+            }
         };
         ResponseFuture::new(Some(self.service.call(request)), stage, policy, note)
     }
@@ -148,6 +150,9 @@ impl<S: Clone, P: Clone, A: Clone> Clone for ConcurrencyLimit<S, P, A> {
 
 impl<S: fmt::Debug, P, A> fmt::Debug for ConcurrencyLimit<S, P, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConcurrencyLimit").field("service", &self.service).field("limit", &self.handle()).finish()
+        f.debug_struct("ConcurrencyLimit")
+            .field("service", &self.service)
+            .field("limit", &self.handle())
+            .finish()
     }
 }

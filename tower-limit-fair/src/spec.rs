@@ -12,7 +12,6 @@ use crate::{
     rule::AnyRequest,
 };
 
-
 /// How long a reservation may lie unused while others wait, if nothing else was said.
 pub(crate) const RESERVATION_TTL: Duration = Duration::from_millis(100);
 
@@ -46,7 +45,11 @@ impl Spec {
     }
 
     /// A layer without rules, on this semaphore.
-    pub(crate) fn layer<P>(self, semaphore: Arc<Semaphore>, policy: P) -> ConcurrencyLimitLayer<P, AnyRequest, Direct> {
+    pub(crate) fn layer<P>(
+        self,
+        semaphore: Arc<Semaphore>,
+        policy: P,
+    ) -> ConcurrencyLimitLayer<P, AnyRequest, Direct> {
         let gate = self.gate(semaphore, None);
         ConcurrencyLimitLayer { gate, spec: Arc::new(self), policy, rule: AnyRequest, calling: PhantomData }
     }

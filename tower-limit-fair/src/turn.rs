@@ -85,7 +85,9 @@ impl Turn {
         #[cfg(feature = "time")]
         match crate::reaper::watch(gate, self.slot.ticket()) {
             Ok(deadline) => self.deadline = deadline,
-            Err(crate::reaper::NoRuntime) if gate.rejects => return Some(Refusal::Because(Reason::NoRuntime)),
+            Err(crate::reaper::NoRuntime) if gate.rejects => {
+                return Some(Refusal::Because(Reason::NoRuntime));
+            }
             // The one panic of `Wait`, documented there.
             Err(crate::reaper::NoRuntime) => panic!(
                 "a request has to wait for its concurrency limit outside a tokio runtime, where its timeouts cannot run: \

@@ -64,7 +64,9 @@ pub(crate) fn check(
         }
     }
     if spec.mode == Mode::Shed {
-        for (option, set) in [("queue", spec.queue.is_some()), ("queue_timeout", spec.queue_timeout.is_some())] {
+        for (option, set) in
+            [("queue", spec.queue.is_some()), ("queue_timeout", spec.queue_timeout.is_some())]
+        {
             if set {
                 return Err(BuildError::NeverQueues { name: name(), option });
             }

@@ -8,7 +8,8 @@ use std::{task::Poll, time::Duration};
 use support::{Script, Task};
 use tower_layer::Layer;
 use tower_limit_fair::{
-    AnyRequest, Builder, ConcurrencyLimit, ConcurrencyLimitLayer, Fail, ForRequest, Limit, LimitError, Mode, Reason,
+    AnyRequest, Builder, ConcurrencyLimit, ConcurrencyLimitLayer, Fail, ForRequest, Limit, LimitError, Mode,
+    Reason,
 };
 use tower_service::Service;
 
@@ -80,10 +81,7 @@ async fn a_full_queue_is_known_in_call_and_never_calls_the_inner() {
         (rejected.reason, rejected.limit, rejected.in_flight, rejected.queued, rejected.waited),
         (Reason::QueueFull, 1, 1, 1, None)
     );
-    assert_eq!(
-        rejected.to_string(),
-        "request rejected: the queue is full (limit 1, in flight 1, queued 1)"
-    );
+    assert_eq!(rejected.to_string(), "request rejected: the queue is full (limit 1, in flight 1, queued 1)");
     assert_eq!(limit.stats().rejected(Reason::QueueFull), 1);
 }
 

@@ -232,9 +232,14 @@ async fn a_panic_in_the_inner_future_frees_the_lease() {
     let (mut a, _script, limit) = limited(1);
     assert_ready_ok!(a.poll_ready());
     let mut request = Box::pin(a.service.call("panic"));
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Task::new().poll_future(&mut request)));
+    let caught =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Task::new().poll_future(&mut request)));
     assert!(caught.is_err());
-    assert_eq!((limit.in_flight(), limit.snapshot().available), (0, 1), "freed although the wreck is still here");
+    assert_eq!(
+        (limit.in_flight(), limit.snapshot().available),
+        (0, 1),
+        "freed although the wreck is still here"
+    );
 }
 
 #[test]
@@ -263,7 +268,8 @@ fn without_a_ttl_no_runtime_is_needed() {
 fn a_reaper_whose_runtime_is_gone_is_started_again_by_the_next_poll() {
     let (mut a, _script, limit) = limited(1);
     let mut b = a.clone();
-    let first = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let first =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     first.block_on(async {
         assert_ready_ok!(a.poll_ready());
         assert_pending!(b.poll_ready());
@@ -271,7 +277,8 @@ fn a_reaper_whose_runtime_is_gone_is_started_again_by_the_next_poll() {
     });
     drop(first);
     assert!(b.is_woken(), "the end of the reaper's runtime wakes the waiters");
-    let second = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let second =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     second.block_on(async {
         assert_pending!(b.poll_ready());
         pass(TTL * 2).await;

@@ -1,6 +1,9 @@
 //! Hand-made wakers, and an inner service that does what the test tells it.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "every test file uses its own part")]
 
+#[cfg(all(feature = "http", feature = "time"))]
+pub mod server;
+
 use std::{
     collections::VecDeque,
     fmt,
