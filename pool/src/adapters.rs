@@ -1,5 +1,9 @@
 //! Managers for the resources that most programs pool, each behind its feature.
 
+#[cfg(feature = "hyper")]
+pub mod http;
+#[cfg(feature = "make_service")]
+pub mod make_service;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]
@@ -9,6 +13,8 @@ mod socket;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+#[cfg(feature = "hyper")]
+pub use http::HttpPool;
 #[cfg(feature = "postgres")]
 pub use postgres::PgPool;
 #[cfg(feature = "redis")]

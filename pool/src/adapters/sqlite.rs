@@ -15,7 +15,7 @@
 //! | step | what happens |
 //! |---|---|
 //! | create | a new thread opens the database and applies the [`Options`] |
-//! | check | `SELECT 1` on the connection's thread |
+//! | check | the connection's thread answers; the file is not read |
 //! | return | nothing, unless an operation is still running or a transaction is open |
 //! | reset | waits for the running operation to end, then `ROLLBACK` if a transaction is open |
 //! | close | the channel to the thread is closed; done when the thread has ended |

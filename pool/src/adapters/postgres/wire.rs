@@ -13,19 +13,28 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use super::Socket;
 
+const READY_FOR_QUERY: u8 = b'Z';
+const ERROR: u8 = b'E';
+const COMMAND_COMPLETE: u8 = b'C';
+
+/// Outside a transaction.
+const IDLE: u8 = b'I';
+/// Between the end of a command and the status after it; open, to be on the safe side.
+const UNKNOWN: u8 = 0;
+
 /// The server tells with each ReadyForQuery whether a transaction is open, however it was begun.
 #[derive(Debug)]
 pub(super) struct TransactionStatus(AtomicU8);
 
 impl TransactionStatus {
     pub(super) fn is_open(&self) -> bool {
-        self.0.load(Ordering::Acquire) != b'I'
+        self.0.load(Ordering::Acquire) != IDLE
     }
 }
 
 impl Default for TransactionStatus {
     fn default() -> Self {
-        TransactionStatus(AtomicU8::new(b'I'))
+        TransactionStatus(AtomicU8::new(IDLE))
     }
 }
 
@@ -74,7 +83,7 @@ impl Frames {
         while !bytes.is_empty() {
             if self.body_left > 0 {
                 let taken = self.body_left.min(bytes.len());
-                if self.header[0] == b'Z' {
+                if self.header[0] == READY_FOR_QUERY {
                     self.status.0.store(bytes[0], Ordering::Release);
                 }
                 self.body_left -= taken;
@@ -90,6 +99,10 @@ impl Frames {
                 // The length counts itself.
                 self.body_left = (u32::from_be_bytes(length) as usize).saturating_sub(4);
                 self.header_len = 0;
+                // tokio_postgres passes an error on before the status behind it, so a caller may be quicker.
+                if matches!(self.header[0], ERROR | COMMAND_COMPLETE) {
+                    self.status.0.store(UNKNOWN, Ordering::Release);
+                }
             }
         }
     }
