@@ -118,7 +118,7 @@ async fn a_transaction_left_open_by_a_cancelled_task_is_rolled_back() {
     witness.batch_execute("CREATE TABLE t (n int4)").await.unwrap();
     witness.batch_execute(GATE).await.unwrap();
     let pool = pool_of(&server, 1, Reset::IfDirty);
-    let backend = pid(&*pool.get().await.unwrap()).await;
+    let backend = pid(&pool.get().await.unwrap()).await;
     let task = tokio::spawn({
         let pool = pool.clone();
         async move {

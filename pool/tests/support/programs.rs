@@ -1,6 +1,11 @@
 //! Real servers for the tests of the adapters: started on a free loopback port in a folder of their own, and
 //! ended by their own pid, on a panic too.
-#![allow(dead_code, unreachable_pub, missing_debug_implementations, reason = "each test file uses its own part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_debug_implementations,
+    reason = "each test file uses its own part"
+)]
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -151,7 +156,8 @@ impl Postgres {
         let mut command = unprivileged(&self.program, folder);
         command.arg("-D").arg(folder.join("data")).arg("-p").arg(self.port.to_string());
         for fixed in ["listen_addresses=127.0.0.1", "fsync=off", "unix_socket_directories="] {
-            let value = if fixed.ends_with('=') { format!("{fixed}{}", folder.display()) } else { fixed.to_owned() };
+            let value =
+                if fixed.ends_with('=') { format!("{fixed}{}", folder.display()) } else { fixed.to_owned() };
             command.arg("-c").arg(value);
         }
         for option in &self.options {

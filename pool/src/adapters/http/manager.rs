@@ -100,9 +100,8 @@ where
 
     async fn create(&self, _ctx: CreateContext<'_>) -> Result<Connection<B>, Error> {
         let authority = self.authority.to_string();
-        let stream = (self.connect)(authority.clone())
-            .await
-            .map_err(|source| Error::Connect { authority, source })?;
+        let stream =
+            (self.connect)(authority.clone()).await.map_err(|source| Error::Connect { authority, source })?;
         let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         // Its error also ends the exchange under way, which is where it is read.
         let task = tokio::spawn(async move { drop(connection.await) });

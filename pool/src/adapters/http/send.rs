@@ -33,10 +33,7 @@ use crate::Pooled;
 /// assert_eq!(response.status(), 200);
 /// # Ok(()) }
 /// ```
-pub async fn send<B>(
-    pool: &HttpPool<B>,
-    request: Request<B>,
-) -> Result<Response<ResponseBody<B>>, SendError>
+pub async fn send<B>(pool: &HttpPool<B>, request: Request<B>) -> Result<Response<ResponseBody<B>>, SendError>
 where
     B: Body + Send + Unpin + 'static,
     B::Data: Send,

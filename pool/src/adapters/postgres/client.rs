@@ -6,13 +6,13 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error as PgError, Row, SimpleQueryMessage, Statement, ToStatement, Transaction};
 
+use super::Error;
 use super::address::Address;
 use super::connect::{Connected, connect};
 use super::options::Settings;
 use super::statements::Statements;
 use super::uses::Uses;
 use super::wire::TransactionStatus;
-use super::Error;
 
 /// One PostgreSQL connection.
 ///

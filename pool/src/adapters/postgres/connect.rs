@@ -109,7 +109,9 @@ async fn open(
     let mode = config.get_ssl_mode();
     let refused = |reason: &str| Error::Tls { address: address.to_string(), source: reason.into() };
     let connector = match (mode, tls) {
-        (SslMode::Require, None) => return Err(refused("sslmode is require and the pool has no TLS connector")),
+        (SslMode::Require, None) => {
+            return Err(refused("sslmode is require and the pool has no TLS connector"));
+        }
         (SslMode::Disable, _) | (_, None) => return Ok(Wire::plain(socket, Arc::clone(status))),
         (_, Some(connector)) => connector,
     };

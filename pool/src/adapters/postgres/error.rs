@@ -105,7 +105,9 @@ impl fmt::Display for Error {
         match self {
             Error::Hosts { reason } => write!(f, "PostgreSQL hosts: {reason}"),
             Error::Build { source } => source.fmt(f),
-            Error::Connect { address, source } => write!(f, "cannot connect to PostgreSQL at {address}: {source}"),
+            Error::Connect { address, source } => {
+                write!(f, "cannot connect to PostgreSQL at {address}: {source}")
+            }
             Error::Tls { address, source } => write!(f, "no TLS with PostgreSQL at {address}: {source}"),
             Error::Session { address } => {
                 write!(f, "PostgreSQL at {address} is not what target_session_attrs asks for")

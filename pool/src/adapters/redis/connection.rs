@@ -7,11 +7,11 @@ use std::time::Duration;
 use ::redis::aio::ConnectionLike;
 use ::redis::{Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value};
 
+use super::Error;
 use super::condition::{Blocks, Condition};
 use super::effect::Effect;
 use super::link::Link;
 use super::options::Settings;
-use super::Error;
 
 /// One Redis connection with one user.
 ///

@@ -37,8 +37,8 @@ impl Effect {
             *to = from.to_ascii_uppercase();
         }
         match &upper[..name.len()] {
-            b"BLPOP" | b"BRPOP" | b"BLMOVE" | b"BLMPOP" | b"BRPOPLPUSH" | b"BZPOPMIN" | b"BZPOPMAX" | b"BZMPOP"
-            | b"WAIT" | b"WAITAOF" => Effect::Blocks,
+            b"BLPOP" | b"BRPOP" | b"BLMOVE" | b"BLMPOP" | b"BRPOPLPUSH" | b"BZPOPMIN" | b"BZPOPMAX"
+            | b"BZMPOP" | b"WAIT" | b"WAITAOF" => Effect::Blocks,
             b"XREAD" | b"XREADGROUP" if arguments.any(|argument| argument.eq_ignore_ascii_case(b"BLOCK")) => {
                 Effect::Blocks
             }
@@ -47,10 +47,9 @@ impl Effect {
             b"WATCH" => Effect::Watch,
             b"UNWATCH" => Effect::Unwatch,
             b"SELECT" => Effect::Select,
-            b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" | b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE"
-            | b"MONITOR" | b"AUTH" | b"HELLO" | b"RESET" | b"QUIT" | b"READONLY" | b"READWRITE" => {
-                Effect::Lasting
-            }
+            b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" | b"UNSUBSCRIBE" | b"PUNSUBSCRIBE"
+            | b"SUNSUBSCRIBE" | b"MONITOR" | b"AUTH" | b"HELLO" | b"RESET" | b"QUIT" | b"READONLY"
+            | b"READWRITE" => Effect::Lasting,
             b"CLIENT" => match arguments.next() {
                 Some(what) if is_lasting_client_command(what) => Effect::Lasting,
                 _ => Effect::Plain,

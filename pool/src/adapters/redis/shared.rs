@@ -1,7 +1,7 @@
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use ::redis::aio::{ConnectionLike, MultiplexedConnection};
 use ::redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Value};

@@ -191,9 +191,11 @@ impl Connection {
 
     /// Waits for what still runs (the thread takes one job after the other), then rolls back.
     pub(super) async fn roll_back(&self) -> Result<(), Error> {
-        self.call(|connection| {
-            if connection.is_autocommit() { Ok(()) } else { connection.execute_batch("ROLLBACK") }
-        })
+        self.call(
+            |connection| {
+                if connection.is_autocommit() { Ok(()) } else { connection.execute_batch("ROLLBACK") }
+            },
+        )
         .await
     }
 

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use rusqlite::ErrorCode;
 
 use super::{Connection, Error, Options};
-use crate::manager::{CancelSafety, CheckContext, CloseContext, CreateContext, ErrorClass, ResetContext};
 use crate::Manager;
+use crate::manager::{CancelSafety, CheckContext, CloseContext, CreateContext, ErrorClass, ResetContext};
 
 /// Opens, checks, resets and closes the connections of a [`SqlitePool`](super::SqlitePool).
 ///

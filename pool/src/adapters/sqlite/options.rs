@@ -219,7 +219,8 @@ impl Options {
     fn switch_to_wal(&self, connection: &rusqlite::Connection) -> rusqlite::Result<()> {
         let start = Instant::now();
         loop {
-            let outcome = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+            let outcome =
+                connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
             match outcome {
                 Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
                 Ok(mode) => {
