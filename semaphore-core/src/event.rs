@@ -73,6 +73,15 @@ impl Semaphore {
         }
     }
 
+    /// A number in the order of arrival, for one that did not queue.
+    pub(crate) fn draw_ticket(&self) -> u64 {
+        let extension = self.extension();
+        let mut queue = self.lock();
+        queue.tickets += 1;
+        bump(&extension.tally.stamped, 1);
+        queue.tickets
+    }
+
     /// Kept only with a name or an observer: the plain fast path counts nothing.
     #[inline]
     pub(crate) fn count_immediate(&self) {

@@ -24,6 +24,8 @@ pub(crate) struct Tally {
     pub(crate) immediate: AtomicU64,
     pub(crate) waited: AtomicU64,
     pub(crate) overdue: AtomicU64,
+    /// Tickets drawn without queueing.
+    pub(crate) stamped: AtomicU64,
 }
 
 impl Tally {
@@ -40,6 +42,7 @@ impl Tally {
             immediate: zero(),
             waited: zero(),
             overdue: zero(),
+            stamped: zero(),
         }
     }
 }

@@ -236,6 +236,28 @@ lease! {
 }
 
 impl OwnedLease {
+    /// Gives a lease that was had without queueing its place in the order of arrival, as of now.
+    ///
+    /// For a holder that may have to [`forfeit`](Self::forfeit) later: without a ticket it would stand before all
+    /// that have one, in no order among its like. A lease that has a ticket keeps it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// let semaphore = Arc::new(semaphore_core::Semaphore::new(2));
+    /// let mut first = semaphore.clone().try_acquire_owned().unwrap();
+    /// let mut second = semaphore.clone().try_acquire_owned().unwrap();
+    /// assert!(first.stamp() < second.stamp());
+    /// assert_eq!(Some(first.stamp()), first.ticket());
+    /// ```
+    pub fn stamp(&mut self) -> Ticket {
+        if self.0.order == 0 {
+            self.0.order = self.0.home.draw_ticket();
+        }
+        Ticket(self.0.order)
+    }
+
     /// Gives the permits up as [`forget`](Self::forget) does and returns the right to ask for as many at the
     /// front of the queue, where the ticket of this lease belongs.
     ///

@@ -177,6 +177,7 @@ impl Semaphore {
             let read = |counter: &crate::atomic::AtomicU64| counter.load(Ordering::Relaxed);
             cancelled += read(&tally.cancelled);
             timed_out += read(&tally.timed_out);
+            stats.enqueued -= read(&tally.stamped);
             stats.rejected = read(&tally.rejected);
             stats.closed = read(&tally.closed);
             stats.rejected_queued = read(&tally.rejected_queued);
