@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 
 use monitoring::catalogue::check;
 use monitoring::dashboard::{dashboard, filled, panels};
+use monitoring::exported::exported;
 use monitoring::programs::{folder, present, promtool, said, scratch, shipped};
 use monitoring::rules::{Rule, rules, with_expression};
+use monitoring::specified::SPECIFIED;
 
 const ALERTS: [&str; 8] = [
     "Stalled",
@@ -101,6 +103,21 @@ fn each_alert_links_to_its_section_of_the_runbook_and_each_section_says_three_th
         for part in ["**What it means.**", "**How to confirm.**", "**What to do.**"] {
             assert!(section.contains(part), "{} lacks {part}", alert.name);
         }
+    }
+}
+
+#[test]
+fn the_exported_metrics_are_the_specified_ones_and_each_has_a_help_text() {
+    let by_name = |name: &str| exported().iter().find(|metric| metric.name == name);
+    for specified in SPECIFIED {
+        let Some(exported) = by_name(specified.name) else { panic!("{} is not exported", specified.name) };
+        assert_eq!(exported.kind, specified.kind, "{}", specified.name);
+        assert_eq!(exported.labels, specified.labels, "{}", specified.name);
+        assert_eq!(exported.buckets, specified.buckets, "{}", specified.name);
+    }
+    assert_eq!(exported().len(), SPECIFIED.len(), "more is exported than specified, or one name twice");
+    for metric in semaphore_core::metrics::METRICS {
+        assert!(metric.help.len() > 10 && metric.help.ends_with('.'), "{}: {:?}", metric.name, metric.help);
     }
 }
 

@@ -1,14 +1,16 @@
 //! Whether what an expression names is exported, and used as what it is.
 use std::collections::BTreeSet;
 
-use super::exported::{Exported, Kind, exported};
+use semaphore_core::metrics::{Kind, Metric};
+
+use super::exported::exported;
 use super::promql::{Reading, Selector, read};
 
 /// Labels that a scrape adds to every series.
 const TARGET: [&str; 2] = ["job", "instance"];
 
 /// The exported metric behind a series name, and the name's suffix if it is a histogram.
-fn behind(series: &str) -> Result<(&'static Exported, &str), String> {
+fn behind(series: &str) -> Result<(&'static Metric, &str), String> {
     for metric in exported() {
         match (series.strip_prefix(metric.name), metric.kind) {
             (Some(suffix @ ("_bucket" | "_sum" | "_count")), Kind::Histogram) => return Ok((metric, suffix)),

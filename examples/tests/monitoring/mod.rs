@@ -4,6 +4,9 @@
 pub(crate) mod catalogue;
 pub(crate) mod dashboard;
 pub(crate) mod exported;
+pub(crate) mod http;
 pub(crate) mod programs;
 pub(crate) mod promql;
 pub(crate) mod rules;
+pub(crate) mod running;
+pub(crate) mod specified;

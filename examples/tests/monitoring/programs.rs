@@ -30,7 +30,7 @@ pub(crate) fn present(program: &str) -> bool {
             std::env::var("CI").as_deref() != Ok("true"),
             "{program} is missing (Debian package prometheus)"
         );
-        eprintln!("SKIPPED: {program} is missing (Debian package prometheus)");
+        skipped(&format!("{program} is missing (Debian package prometheus)"));
     }
     found
 }
@@ -58,4 +58,10 @@ pub(crate) fn said(output: &Output) -> String {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     )
+}
+
+/// Says so where the test harness does not swallow it.
+pub(crate) fn skipped(why: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
