@@ -54,7 +54,11 @@ macro_rules! acquire_future {
 
             #[inline]
             fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                self.project().place.poll(cx).map_ok($lease)
+                let mut place = self.project().place;
+                match place.as_mut().take_free() {
+                    Some(holding) => Poll::Ready(Ok($lease(holding))),
+                    None => place.step(cx).map_ok($lease),
+                }
             }
         }
 
@@ -252,10 +256,10 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many(&self, permits: usize) -> Result<Lease<'_>, TryAcquireError> {
         let need = clamp(permits);
-        if self.word.take(need) {
-            return Ok(Lease(Holding::new(self, need, 0)));
+        match self.word.take(need) {
+            Ok(()) => return Ok(Lease(Holding::new(self, need, 0))),
+            Err(word) => self.try_again(word, need, permits)?,
         }
-        self.try_take(need, permits)?;
         Ok(Lease(Holding::timed(self, need, 0)))
     }
 
@@ -281,10 +285,10 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many_owned(self: Arc<Self>, permits: usize) -> Result<OwnedLease, TryAcquireError> {
         let need = clamp(permits);
-        if self.word.take(need) {
-            return Ok(OwnedLease(Holding::new(self, need, 0)));
+        match self.word.take(need) {
+            Ok(()) => return Ok(OwnedLease(Holding::new(self, need, 0))),
+            Err(word) => self.try_again(word, need, permits)?,
         }
-        self.try_take(need, permits)?;
         Ok(OwnedLease(Holding::timed(self, need, 0)))
     }
 
@@ -304,11 +308,21 @@ impl Semaphore {
     #[inline]
     pub fn try_lease(self: &Arc<Self>, permits: usize) -> Result<OwnedLease, TryAcquireError> {
         let need = clamp(permits);
-        if self.word.take(need) {
-            return Ok(OwnedLease(Holding::new(self.clone(), need, 0)));
+        match self.word.take(need) {
+            Ok(()) => return Ok(OwnedLease(Holding::new(self.clone(), need, 0))),
+            Err(word) => self.try_again(word, need, permits)?,
         }
-        self.try_take(need, permits)?;
         Ok(OwnedLease(Holding::timed(self.clone(), need, 0)))
+    }
+
+    /// The common refusal: one permit, of a plain semaphore that has none or a queue. Nothing to count or to name.
+    #[inline(always)]
+    fn try_again(&self, word: isize, need: u32, requested: usize) -> Result<(), TryAcquireError> {
+        if need == 1 && word & (CLOSED | OBSERVED | BARGING) == 0 {
+            let available = free(word).max(0) as usize;
+            return Err(TryAcquireError::NoPermits { name: None, requested, available });
+        }
+        self.try_take(need, requested)
     }
 
     /// The try past the fast path: flags are set or permits are missing.
@@ -335,7 +349,7 @@ impl Semaphore {
                 Err(seen) => word = seen,
             }
         }
-        if word & OBSERVED != 0 || self.attachment.get().is_some() {
+        if word & OBSERVED != 0 {
             self.count_rejected(requested);
         }
         // The ceiling is never 0, so a single permit is never too large.

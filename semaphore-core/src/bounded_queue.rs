@@ -172,7 +172,7 @@ impl<T> BoundedQueue<T> {
         let mut items = VecDeque::new();
         items.try_reserve_exact(capacity).map_err(|_| refused())?;
         // Every item is out to begin with.
-        stock.word.take(capacity as u32);
+        let _ = stock.word.take(capacity as u32);
         Ok(Self { ring: Lock::new(Ring { items, closed: false }), room, stock, capacity })
     }
 

@@ -5,7 +5,7 @@ use crate::atomic::{Guard, Ordering};
 use crate::extension::{Extension, bump};
 use crate::list::{Entry, Signal, kind, stage};
 use crate::semaphore::Queue;
-use crate::wake::{Batch, Foreign, One, Wakers};
+use crate::wake::{Batch, Foreign, One, Wakers, wake_last};
 use crate::watch::Watching;
 use crate::word::{self, BARGING, CLOSED, OBSERVED, SLOW, WATCH, free};
 
@@ -53,9 +53,7 @@ impl Semaphore {
         }
         drop(queue);
         if let Some(waker) = one.waker {
-            let mut foreign = Foreign::default();
-            foreign.wake(waker);
-            foreign.finish();
+            wake_last(waker);
         }
     }
 
@@ -91,6 +89,7 @@ impl Semaphore {
         }
     }
 
+    #[inline]
     /// Serves from the head while `wakers` has room; true when it stopped for want of room.
     fn serve(&self, queue: &mut Queue, incoming: u32, now: u64, wakers: &mut impl Wakers) -> bool {
         let word = self.word.load();
@@ -135,6 +134,7 @@ impl Semaphore {
         queue.asked -= permits as u64;
     }
 
+    #[inline]
     fn grant_head(&self, queue: &mut Queue, head: Entry, word: isize, now: u64) -> Option<std::task::Waker> {
         Self::forget_waiter(queue, head.permits);
         let grants = &self.attachment.grants;
@@ -148,13 +148,13 @@ impl Semaphore {
             }
         }
         grants.fetch_add(ONE_GRANT + head.permits as u64, Ordering::Relaxed);
-        match self.attachment.get() {
-            Some(extension) if word & OBSERVED != 0 => {
+        if word & OBSERVED != 0 {
+            if let Some(extension) = self.attachment.get() {
                 let mut second = extension.second.lock();
-                queue.list.move_front(&mut second, stage::LISTED, Signal::Note(now))
+                return queue.list.move_front(&mut second, stage::LISTED, Signal::Note(now));
             }
-            _ => queue.list.settle_front(stage::GRANTED, Signal::EMPTY),
         }
+        queue.list.settle_front(stage::GRANTED, Signal::EMPTY)
     }
 
     fn refuse_head(&self, queue: &mut Queue, head: Entry, stage: u8) -> Option<std::task::Waker> {
@@ -163,7 +163,8 @@ impl Semaphore {
         if let Some(Extension { tally, .. }) = self.attachment.get() {
             bump(if stage == stage::CLOSED { &tally.closed_queued } else { &tally.rejected_queued }, 1);
         }
-        queue.list.settle_front(stage, Signal::EMPTY)
+        let ceiling = self.ceiling_of(queue);
+        queue.list.settle_front(stage, Signal::Note(ceiling as u64))
     }
 
     /// Serving when closed, which refuses everybody, or barging, which wakes without granting.

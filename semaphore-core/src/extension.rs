@@ -24,6 +24,8 @@ pub(crate) struct Tally {
     pub(crate) immediate: AtomicU64,
     pub(crate) waited: AtomicU64,
     pub(crate) overdue: AtomicU64,
+    /// Rejoiners that had to queue: each counts as queued once more.
+    pub(crate) rejoined: AtomicU64,
     /// Tickets drawn without queueing.
     pub(crate) stamped: AtomicU64,
 }
@@ -42,6 +44,7 @@ impl Tally {
             immediate: zero(),
             waited: zero(),
             overdue: zero(),
+            rejoined: zero(),
             stamped: zero(),
         }
     }

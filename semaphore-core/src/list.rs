@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomPinned;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr;
 use std::sync::atomic::{AtomicU8 as PlainU8, AtomicU32 as PlainU32, AtomicU64 as PlainU64};
@@ -49,8 +50,8 @@ pub(crate) mod kind {
 #[derive(Debug)]
 pub(crate) enum Signal {
     Wake(Waker),
-    /// Nothing (0), when it was granted in nanoseconds on the semaphore's clock (stage `LISTED`), or the generation
-    /// that counts it (stage `GRANTED`, revocable).
+    /// Nothing (0); when it was granted in nanoseconds on the semaphore's clock (stage `LISTED`); the generation that
+    /// counts it (stage `GRANTED`, revocable); the ceiling that was too low (stage `TOO_LARGE`).
     Note(u64),
 }
 
@@ -69,7 +70,8 @@ impl Signal {
 struct Links {
     next: *const Node,
     prev: *const Node,
-    signal: Signal,
+    /// A waker is here while the node is linked only, so dropping a node has nothing to drop (I1).
+    signal: ManuallyDrop<Signal>,
 }
 
 /// One waiter. Lives in a pinned future or in a seat of the slab, never moves while linked (I1).
@@ -95,7 +97,11 @@ unsafe impl Sync for Node {}
 impl Node {
     pub(crate) fn new(permits: u32, kind: u8) -> Self {
         Self {
-            links: Watched::new(Links { next: ptr::null(), prev: ptr::null(), signal: Signal::EMPTY }),
+            links: Watched::new(Links {
+                next: ptr::null(),
+                prev: ptr::null(),
+                signal: ManuallyDrop::new(Signal::EMPTY),
+            }),
             order: PlainU64::new(0),
             since: PlainU64::new(0),
             permits: PlainU32::new(permits),
@@ -155,19 +161,27 @@ impl Node {
         self.stage.store(stage::IDLE, Ordering::Relaxed);
     }
 
-    /// The generation that counts this grant. `None` unless the stage is `GRANTED` and the grant revocable.
-    pub(crate) fn generation(&self) -> Option<u32> {
-        if self.stage() != stage::GRANTED || !self.is(kind::REVOCABLE) {
-            return None;
-        }
-        // SAFETY: a granted node is linked nowhere and the granter is done with it (I2), so its owner, the
-        // only caller, has the links to itself.
-        self.links.with(|links| match unsafe { &(*links).signal } {
-            Signal::Note(generation) => Some(*generation as u32),
-            Signal::Wake(_) => None,
+    /// What the granter left in the node. Only with a stage that says that it is done with it.
+    fn note(&self) -> u64 {
+        // SAFETY: both callers have seen `GRANTED` or `TOO_LARGE`: the node is linked nowhere and the granter is
+        // done with it (I2), so its owner, who calls, has the links to itself.
+        self.links.with(|links| match unsafe { &*(*links).signal } {
+            Signal::Note(note) => *note,
+            Signal::Wake(_) => 0,
         })
     }
 
+    /// The generation that counts this grant. `None` unless the stage is `GRANTED` and the grant revocable.
+    pub(crate) fn generation(&self) -> Option<u32> {
+        (self.stage() == stage::GRANTED && self.is(kind::REVOCABLE)).then(|| self.note() as u32)
+    }
+
+    /// The ceiling that a waiter was refused by; 0 unless the stage is `TOO_LARGE`.
+    pub(crate) fn refused_ceiling(&self) -> u32 {
+        if self.stage() == stage::TOO_LARGE { self.note() as u32 } else { 0 }
+    }
+
+    #[inline(always)]
     fn is_linked(&self) -> bool {
         matches!(self.stage.load(Ordering::Relaxed), stage::WAITING | stage::NOTIFIED | stage::LISTED)
     }
@@ -180,6 +194,7 @@ impl Node {
 }
 
 impl Drop for Node {
+    #[inline(always)]
     fn drop(&mut self) {
         // A linked node that went away would leave a dangling pointer behind; every owner unlinks first (I1).
         if self.is_linked() {
@@ -209,11 +224,6 @@ unsafe impl Send for List {}
 impl List {
     pub(crate) const fn new() -> Self {
         Self { head: ptr::null() }
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.head.is_null()
     }
 
     #[inline(always)]
@@ -249,7 +259,11 @@ impl List {
         let this: *const Node = &*node;
         let Some(head) = self.head() else {
             // SAFETY: the lock is held and the node is pinned and not linked (I1).
-            unsafe { node.edit(|links| *links = Links { next: this, prev: this, signal }) };
+            unsafe {
+                node.edit(|links| {
+                    *links = Links { next: this, prev: this, signal: ManuallyDrop::new(signal) };
+                });
+            }
             self.head = this;
             node.set_stage(stage);
             return;
@@ -259,7 +273,7 @@ impl List {
         unsafe {
             let prev = (*next).edit(|links| std::mem::replace(&mut links.prev, this));
             (*prev).edit(|links| links.next = this);
-            node.edit(|links| *links = Links { next, prev, signal });
+            node.edit(|links| *links = Links { next, prev, signal: ManuallyDrop::new(signal) });
         }
         if before == Some(self.head) {
             self.head = this;
@@ -278,7 +292,7 @@ impl List {
         // SAFETY: the node and therefore its neighbours are linked in this list, hence alive (I1).
         unsafe {
             let (next, prev, signal) = node.edit(|links| {
-                let signal = std::mem::replace(&mut links.signal, Signal::EMPTY);
+                let signal = std::mem::replace(&mut *links.signal, Signal::EMPTY);
                 (links.next, links.prev, signal)
             });
             if ptr::eq(next, this) {
@@ -303,7 +317,7 @@ impl List {
         let node = unsafe { &*node };
         let waker = self.detach(node).into_waker();
         // SAFETY: the lock is held (I1).
-        unsafe { node.edit(|links| links.signal = signal) };
+        unsafe { node.edit(|links| *links.signal = signal) };
         node.set_stage(stage);
         waker
     }
@@ -321,13 +335,13 @@ impl List {
     /// Whether waking the linked `node` wakes the same task as `waker`. Compares pointers, calls nobody.
     pub(crate) fn wakes(&mut self, node: Pin<&Node>, waker: &Waker) -> bool {
         // SAFETY: the lock is held (I1).
-        unsafe { node.edit(|links| matches!(&links.signal, Signal::Wake(held) if held.will_wake(waker))) }
+        unsafe { node.edit(|links| matches!(&*links.signal, Signal::Wake(held) if held.will_wake(waker))) }
     }
 
     /// Puts another signal into the linked `node` and returns the old one.
     pub(crate) fn replace(&mut self, node: Pin<&Node>, signal: Signal) -> Signal {
         // SAFETY: the lock is held (I1).
-        unsafe { node.edit(|links| std::mem::replace(&mut links.signal, signal)) }
+        unsafe { node.edit(|links| std::mem::replace(&mut *links.signal, signal)) }
     }
 
     fn nodes(&self) -> impl Iterator<Item = &Node> {
@@ -354,8 +368,8 @@ impl List {
             }
             // SAFETY: the lock is held (I1).
             let waker = unsafe {
-                node.edit(|links| match links.signal {
-                    Signal::Wake(_) => std::mem::replace(&mut links.signal, Signal::EMPTY).into_waker(),
+                node.edit(|links| match *links.signal {
+                    Signal::Wake(_) => std::mem::replace(&mut *links.signal, Signal::EMPTY).into_waker(),
                     _ => None,
                 })
             };
@@ -369,7 +383,7 @@ impl List {
         self.head().filter(|node| node.stage() == stage::LISTED)?;
         // SAFETY: the lock is held (I1).
         unsafe {
-            self.head()?.edit(|links| match links.signal {
+            self.head()?.edit(|links| match *links.signal {
                 Signal::Note(at) => Some(at),
                 Signal::Wake(_) => None,
             })

@@ -206,8 +206,10 @@ impl Instruments {
         }
     }
 
-    /// Looks every series up, so that it renders as 0 from the start.
-    pub(crate) fn bind(&self, name: &str) {
+    /// Looks every series up, so that it renders as 0 from the start. The old handles get the rest; the new ones see
+    /// what ends from now on, and count who waits now as queued, so that their sums agree.
+    pub(crate) fn bind(&self, name: &str, view: &Snapshot, stats: &Stats) {
+        self.publish(view, stats);
         METRICS.iter().for_each(Metric::describe);
         let semaphore = || name.to_owned();
         let outcome =
@@ -239,6 +241,8 @@ impl Instruments {
             retract(&old, &mut published);
         }
         published.gauges = [0.0; 4];
+        published.counts = counts(stats);
+        published.counts[0] = stats.enqueued.saturating_sub((view.waiters + view.unclaimed) as u64);
     }
 
     pub(crate) fn publish(&self, view: &Snapshot, stats: &Stats) {
@@ -246,18 +250,7 @@ impl Instruments {
             return;
         };
         let gauges = [view.capacity, view.held, view.waiters, view.unclaimed].map(|value| value as f64);
-        let counts = [
-            stats.enqueued,
-            stats.overdue,
-            stats.immediate.unwrap_or(0),
-            stats.queued,
-            stats.cancelled,
-            stats.timed_out,
-            stats.rejected,
-            stats.closed,
-            stats.rejected_queued,
-            stats.closed_queued,
-        ];
+        let counts = counts(stats);
         let mut published = self.published.lock();
         for (at, gauge) in handles.gauges.iter().enumerate() {
             let change = gauges[at] - published.gauges[at];
@@ -291,6 +284,22 @@ impl Instruments {
     }
 }
 
+/// The values of the counters, in the order of the handles.
+fn counts(stats: &Stats) -> [u64; 10] {
+    [
+        stats.enqueued,
+        stats.overdue,
+        stats.immediate.unwrap_or(0),
+        stats.queued,
+        stats.cancelled,
+        stats.timed_out,
+        stats.rejected,
+        stats.closed,
+        stats.rejected_queued,
+        stats.closed_queued,
+    ]
+}
+
 fn retract(handles: &Handles, published: &mut Published) {
     for (gauge, value) in handles.gauges.iter().zip(published.gauges) {
         if value != 0.0 {
@@ -318,7 +327,7 @@ impl Semaphore {
     /// Binds the metrics of a named semaphore to the recorder that is installed now.
     ///
     /// Building a semaphore with a name does so already; this is for statics and for exporters installed later.
-    /// What was published to an earlier recorder is not sent again. Without a name it does nothing.
+    /// The new recorder sees what ends from now on, and who waits now as queued. Without a name it does nothing.
     ///
     /// # Examples
     ///
@@ -332,7 +341,7 @@ impl Semaphore {
     pub fn bind_metrics(&self) {
         if let Some(extension) = self.extension_if_made() {
             if let Some(name) = &extension.name {
-                extension.instruments.bind(name);
+                extension.instruments.bind(name, &self.snapshot(), &self.stats());
             }
         }
     }

@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// assert_eq!(computed.to_string(), "uploads-7");
 /// ```
 #[derive(Clone)]
-pub struct Name(Text);
+pub struct Name(Arc<Text>);
 
-#[derive(Clone)]
+/// Behind one thin pointer, so that the errors which carry a name stay small.
 enum Text {
     Static(&'static str),
     Shared(Arc<str>),
@@ -33,7 +33,7 @@ impl Name {
     /// assert_eq!(semaphore_core::Name::from("db").as_str(), "db");
     /// ```
     pub fn as_str(&self) -> &str {
-        match &self.0 {
+        match &*self.0 {
             Text::Static(text) => text,
             Text::Shared(text) => text,
         }
@@ -88,19 +88,19 @@ impl std::hash::Hash for Name {
 
 impl From<&'static str> for Name {
     fn from(text: &'static str) -> Self {
-        Self(Text::Static(text))
+        Self(Arc::new(Text::Static(text)))
     }
 }
 
 impl From<Arc<str>> for Name {
     fn from(text: Arc<str>) -> Self {
-        Self(Text::Shared(text))
+        Self(Arc::new(Text::Shared(text)))
     }
 }
 
 impl From<String> for Name {
     fn from(text: String) -> Self {
-        Self(Text::Shared(text.into()))
+        Self(Arc::new(Text::Shared(text.into())))
     }
 }
 

@@ -3,13 +3,14 @@
 use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
 use crate::event::Happening;
 use crate::lease::Holding;
 use crate::list::{Node, kind, stage};
-use crate::waiting::Leaving;
+use crate::waiting::{Leaving, UNMEASURED};
 use crate::word;
 use crate::{AcquireError, Rejoin, Semaphore, Ticket};
 
@@ -23,6 +24,7 @@ pin_project! {
     }
 
     impl<S: Deref<Target = Semaphore>> PinnedDrop for Place<S> {
+        #[inline(always)]
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             if let Some(home) = this.home.as_deref() {
@@ -50,33 +52,33 @@ impl<S: Deref<Target = Semaphore>> Place<S> {
         Self { home: Some(home), node }
     }
 
-    #[inline]
-    pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Holding<S>, AcquireError>> {
-        let mut this = self;
-        if let Some(holding) = this.as_mut().take_free() {
-            return Poll::Ready(Ok(holding));
-        }
-        let this = this.project();
+    /// What is left when the fast path has been tried.
+    #[inline(never)]
+    pub(crate) fn step(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Holding<S>, AcquireError>> {
+        let this = self.project();
         let node = this.node.as_ref();
         let Some(home) = this.home.as_deref() else {
             return Poll::Pending;
         };
-        let permits = node.permits();
-        let claim = match home.step(node, cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(Ok(claim)) => claim,
-            Poll::Ready(Err(error)) => {
-                *this.home = None;
-                return Poll::Ready(Err(error));
+        let waited = if home.claim_plainly(node) {
+            UNMEASURED
+        } else {
+            match home.step(node, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(waited)) => waited,
+                Poll::Ready(Err(error)) => {
+                    *this.home = None;
+                    return Poll::Ready(Err(error));
+                }
             }
         };
         let Some(home) = this.home.take() else {
             return Poll::Pending;
         };
-        let holding = Holding::timed(home, permits, claim.order);
-        if let Some(waited) = claim.waited {
+        let holding = Holding::timed(home, node.permits(), node.order());
+        if waited != UNMEASURED {
             // After the lease exists: a panicking observer drops it, and the permits go home.
-            holding.home().tell(Happening::Granted, permits as usize, waited);
+            holding.home().tell(Happening::Granted, node.permits() as usize, Duration::from_nanos(waited));
         }
         Poll::Ready(Ok(holding))
     }
@@ -90,9 +92,7 @@ impl<S: Deref<Target = Semaphore>> Place<S> {
             return None;
         }
         let permits = node.permits();
-        if !this.home.as_deref()?.word.take(permits) {
-            return None;
-        }
+        this.home.as_deref()?.word.take(permits).ok()?;
         node.set_stage(stage::SPENT);
         this.home.take().map(|home| Holding::new(home, permits, 0))
     }

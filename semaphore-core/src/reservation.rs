@@ -10,7 +10,7 @@ use crate::extension::Extension;
 use crate::lease::Holding;
 use crate::list::{kind, stage};
 use crate::place::clamp;
-use crate::waiting::Leaving;
+use crate::waiting::{Leaving, UNMEASURED};
 use crate::{AcquireError, OwnedLease, Rejoin, Semaphore, Ticket, word};
 
 /// Where the reservation stands.
@@ -135,7 +135,7 @@ impl Reservation {
     /// Takes at once, or takes a seat from which to queue.
     fn begin(&mut self, permits: usize) {
         let need = clamp(permits);
-        if self.semaphore.word.take(need) {
+        if self.semaphore.word.take(need).is_ok() {
             return self.keep(need, 0, None);
         }
         self.sit(need, kind::ORDINARY, if permits > word::MAX as usize { permits as u64 } else { 0 });
@@ -158,17 +158,19 @@ impl Reservation {
         let Some(node) = slab.node(seat) else {
             return Poll::Pending;
         };
-        let claim = match semaphore.step(node, cx) {
+        let stepped = match semaphore.step(node, cx) {
             Poll::Pending => return Poll::Pending,
-            Poll::Ready(claim) => claim,
+            Poll::Ready(stepped) => stepped,
         };
-        let permits = node.permits();
+        // All of it read before the seat is somebody else's.
+        let (permits, order, generation) = (node.permits(), node.order(), node.generation());
+        node.set_stage(stage::SPENT);
         slab.leave(seat);
         self.slot = Slot::Empty;
-        let claim = claim?;
-        self.keep(permits, claim.order, claim.generation);
-        if let Some(waited) = claim.waited {
-            semaphore.tell(Happening::Granted, permits as usize, waited);
+        let waited = stepped?;
+        self.keep(permits, order, generation);
+        if waited != UNMEASURED {
+            semaphore.tell(Happening::Granted, permits as usize, Duration::from_nanos(waited));
         }
         Poll::Ready(Ok(()))
     }

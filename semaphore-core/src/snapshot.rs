@@ -68,7 +68,7 @@ pub struct Snapshot {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Acquires that had to queue.
+    /// Acquires that had to queue; one that rejoins after a loss and has to queue again counts again.
     pub enqueued: u64,
     /// Acquires that queued and got their permits.
     pub queued: u64,
@@ -77,7 +77,7 @@ pub struct Stats {
     /// Acquires whose deadline passed in the queue.
     pub timed_out: u64,
     /// Refused without queueing: too large, queue full, deadline passed on entry, and failed tries. Failed tries
-    /// count with a name, an observer or another option only; they are too cheap otherwise.
+    /// count with a name or an observer only; they are too cheap otherwise.
     pub rejected: u64,
     /// Refused without queueing because the semaphore was closed.
     pub closed: u64,
@@ -177,6 +177,7 @@ impl Semaphore {
             let read = |counter: &crate::atomic::AtomicU64| counter.load(Ordering::Relaxed);
             cancelled += read(&tally.cancelled);
             timed_out += read(&tally.timed_out);
+            stats.enqueued += read(&tally.rejoined);
             stats.enqueued -= read(&tally.stamped);
             stats.rejected = read(&tally.rejected);
             stats.closed = read(&tally.closed);

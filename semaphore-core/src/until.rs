@@ -67,13 +67,18 @@ impl<S: Deref<Target = Semaphore>> Timed<S> {
                     Err(error) => Err(error),
                 });
             }
-            this.sleep.set(Some(sleep_until(deadline)));
             *this.since = Some(now);
-        }
-        let polled = this.place.as_mut().poll(cx);
-        if polled.is_ready() {
-            this.sleep.set(None);
-            return polled;
+            let polled = this.place.as_mut().step(cx);
+            if polled.is_ready() {
+                return polled;
+            }
+            this.sleep.set(Some(sleep_until(deadline)));
+        } else {
+            let polled = this.place.as_mut().step(cx);
+            if polled.is_ready() {
+                this.sleep.set(None);
+                return polled;
+            }
         }
         let expired = match this.sleep.as_mut().as_pin_mut() {
             Some(sleep) => sleep.poll(cx).is_ready(),
@@ -89,7 +94,7 @@ impl<S: Deref<Target = Semaphore>> Timed<S> {
             return Poll::Ready(Err(AcquireError::TimedOut { name, waited }));
         }
         // A grant or a refusal was first.
-        this.place.poll(cx)
+        this.place.step(cx)
     }
 }
 

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::atomic::Ordering;
+use crate::atomic::{Guard, Ordering};
 use crate::dispatch::ONE_GRANT;
 use crate::event::Happening;
 use crate::extension::bump;
@@ -14,27 +14,26 @@ use crate::wake::Foreign;
 use crate::word::{self, BARGING, CLOSED, OBSERVED, SLOW, free};
 use crate::{AcquireError, Semaphore};
 
-/// What an acquire that got its permits has to tell.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Claim {
-    /// Its ticket; 0 when it did not queue.
-    pub(crate) order: u64,
-    /// Time in the queue, where the semaphore measures it.
-    pub(crate) waited: Option<Duration>,
-    /// The generation that counts it already, for a revocable grant.
-    pub(crate) generation: Option<u32>,
-}
+/// How a step ends that got the permits: the time in the queue in nanoseconds, or `UNMEASURED`. The ticket is in
+/// the node; a revocable grant also keeps its stage and generation there for the reservation to read.
+pub(crate) type Stepped = Poll<Result<u64, AcquireError>>;
+
+/// It did not queue, or nobody measures.
+pub(crate) const UNMEASURED: u64 = u64::MAX;
 
 /// Where one look at the semaphore leads.
+#[derive(Clone, Copy)]
 enum Look {
     Taken,
     Queue,
-    Refused(AcquireError),
+    Closed,
+    TooLarge { ceiling: u32 },
+    QueueFull,
 }
 
 impl Semaphore {
     /// One more step for a waiter; the fast path has been tried or does not apply.
-    pub(crate) fn step(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Poll<Result<Claim, AcquireError>> {
+    pub(crate) fn step(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Stepped {
         loop {
             match node.stage() {
                 stage::IDLE => return self.join(node, cx),
@@ -55,9 +54,9 @@ impl Semaphore {
                     return Poll::Ready(Err(self.closed_error()));
                 }
                 stage::TOO_LARGE => {
+                    let ceiling = node.refused_ceiling();
                     node.set_stage(stage::SPENT);
                     self.tell(Happening::Rejected, node.permits() as usize, self.since(node));
-                    let ceiling = self.ceiling_of(&self.lock());
                     return Poll::Ready(Err(self.too_large_error(node.permits() as usize, ceiling)));
                 }
                 _ => return Poll::Pending,
@@ -71,7 +70,7 @@ impl Semaphore {
     }
 
     #[cold]
-    fn join(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Poll<Result<Claim, AcquireError>> {
+    fn join(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Stepped {
         if node.is(kind::FOREIGN) {
             node.set_stage(stage::SPENT);
             return Poll::Ready(Err(AcquireError::Foreign { name: self.name() }));
@@ -85,15 +84,7 @@ impl Semaphore {
                 drop(queue);
                 node.set_stage(stage::SPENT);
                 self.count_immediate();
-                // A rejoiner keeps its place in the order for another time.
-                let order = if node.is(kind::REJOINS) { node.order() } else { 0 };
-                Poll::Ready(Ok(Claim { order, waited: None, generation: None }))
-            }
-            Look::Refused(error) => {
-                drop(queue);
-                node.set_stage(stage::SPENT);
-                self.count_refused(&error, Self::requested(node));
-                Poll::Ready(Err(error))
+                Poll::Ready(Ok(UNMEASURED))
             }
             Look::Queue => {
                 let ahead = queue.len as usize;
@@ -102,6 +93,9 @@ impl Semaphore {
                 queue.asked += node.permits() as u64;
                 if node.is(kind::REJOINS) {
                     queue.list.insert(node, stage::WAITING, Signal::Wake(waker));
+                    if let Some(extension) = self.attachment.get() {
+                        bump(&extension.tally.rejoined, 1);
+                    }
                     // It may be the first now and smaller than whoever was.
                     self.dispatch(queue, 0, now);
                 } else {
@@ -109,6 +103,8 @@ impl Semaphore {
                     node.set_order(queue.tickets);
                     queue.list.push_back(node, stage::WAITING, Signal::Wake(waker));
                     drop(queue);
+                    self.tell(Happening::Queued { ahead }, node.permits() as usize, Duration::ZERO);
+                    return Poll::Pending;
                 }
                 self.tell(Happening::Queued { ahead }, node.permits() as usize, Duration::ZERO);
                 match node.stage() {
@@ -116,7 +112,28 @@ impl Semaphore {
                     _ => self.step(node, cx),
                 }
             }
+            refused => {
+                drop(queue);
+                node.set_stage(stage::SPENT);
+                Poll::Ready(Err(self.refuse(refused, node)))
+            }
         }
+    }
+
+    /// The error for a look that ended the acquire, counted and told.
+    #[cold]
+    fn refuse(&self, look: Look, node: Pin<&Node>) -> AcquireError {
+        let requested = Self::requested(node);
+        let error = match look {
+            Look::TooLarge { ceiling } => self.too_large_error(requested, ceiling),
+            Look::QueueFull => AcquireError::QueueFull {
+                name: self.error_name(),
+                max_waiters: self.max_waiters().unwrap_or(usize::MAX),
+            },
+            _ => self.closed_error(),
+        };
+        self.count_refused(&error, requested);
+        error
     }
 
     /// The permits asked for, also when they are more than a node can say.
@@ -134,7 +151,7 @@ impl Semaphore {
         let mut word = self.word.load();
         loop {
             if word & CLOSED != 0 {
-                return Look::Refused(self.closed_error());
+                return Look::Closed;
             }
             if permits == 0 {
                 return Look::Taken;
@@ -145,15 +162,14 @@ impl Semaphore {
             } else {
                 let ceiling = self.ceiling_of(queue);
                 if permits > ceiling {
-                    return Look::Refused(self.too_large_error(Self::requested(node), ceiling));
+                    return Look::TooLarge { ceiling };
                 }
                 if !may_queue {
                     return Look::Queue;
                 }
                 if let Some(extension) = self.attachment.get() {
                     if !node.is(kind::REJOINS) && queue.len as usize >= extension.max_waiters {
-                        let (name, max_waiters) = (extension.name.clone(), extension.max_waiters);
-                        return Look::Refused(AcquireError::QueueFull { name, max_waiters });
+                        return Look::QueueFull;
                     }
                 }
                 if word & SLOW != 0 {
@@ -184,10 +200,7 @@ impl Semaphore {
                 self.count_rejected(node.permits() as usize);
                 Ok(false)
             }
-            Look::Refused(error) => {
-                self.count_refused(&error, Self::requested(node));
-                Err(error)
-            }
+            refused => Err(self.refuse(refused, node)),
         }
     }
 
@@ -214,7 +227,7 @@ impl Semaphore {
     }
 
     /// Barging: a woken waiter takes what it finds or goes back to its place. `None` when it was settled since.
-    fn try_luck(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Option<Poll<Result<Claim, AcquireError>>> {
+    fn try_luck(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Option<Stepped> {
         let waker = cx.waker().clone();
         let extension = self.extension();
         let now = self.time();
@@ -251,41 +264,47 @@ impl Semaphore {
             foreign.call(|| self.give_back(permits));
             foreign.finish();
         }
-        let waited = self.measured(node, now);
-        Some(Poll::Ready(Ok(Claim { order: node.order(), waited, generation: None })))
+        Some(Poll::Ready(Ok(self.measured(node, now))))
     }
 
-    fn measured(&self, node: Pin<&Node>, now: u64) -> Option<Duration> {
+    fn measured(&self, node: Pin<&Node>, now: u64) -> u64 {
         if self.word.glance() & OBSERVED == 0 {
-            return None;
+            return UNMEASURED;
         }
         let waited = now.saturating_sub(node.since());
         let extension = self.extension();
         bump(&extension.tally.waited, waited);
-        let waited = Duration::from_nanos(waited);
         #[cfg(feature = "metrics")]
-        extension.record(crate::metrics::Waited::Queued, waited);
-        Some(waited)
+        extension.record(crate::metrics::Waited::Queued, Duration::from_nanos(waited));
+        waited
+    }
+
+    /// The claim of a grant that is linked nowhere and that nobody measures: one load and one subtraction.
+    #[inline(always)]
+    pub(crate) fn claim_plainly(&self, node: Pin<&Node>) -> bool {
+        if node.stage() != stage::GRANTED || self.word.glance() & OBSERVED != 0 {
+            return false;
+        }
+        self.attachment.grants.fetch_sub(ONE_GRANT + node.permits() as u64, Ordering::Relaxed);
+        node.set_stage(stage::SPENT);
+        true
     }
 
     /// The owner takes its grant: without the lock, unless the grant is listed for its age.
-    #[inline]
-    fn claim(&self, node: Pin<&Node>) -> Claim {
-        let mut permits = node.permits();
-        let mut generation = None;
+    fn claim(&self, node: Pin<&Node>) -> u64 {
+        let revocable = node.is(kind::REVOCABLE) && node.stage() == stage::GRANTED;
         if node.stage() == stage::LISTED {
             let extension = self.extension();
             let _queue = self.lock();
             extension.second.lock().unlink(node);
-        } else if node.is(kind::REVOCABLE) {
-            // Counted as reserved since the grant.
-            permits = 0;
-            generation = node.generation();
         }
+        // Revocable permits are counted as reserved since the grant.
+        let permits = if revocable { 0 } else { node.permits() };
         self.attachment.grants.fetch_sub(ONE_GRANT + permits as u64, Ordering::Relaxed);
-        node.set_stage(stage::SPENT);
-        let waited = if self.word.glance() & OBSERVED == 0 { None } else { self.measured(node, self.time()) };
-        Claim { order: node.order(), waited, generation }
+        if !revocable {
+            node.set_stage(stage::SPENT);
+        }
+        if self.word.glance() & OBSERVED == 0 { UNMEASURED } else { self.measured(node, self.time()) }
     }
 
     /// Leaves the queue by drop, or by a deadline, which leaves a grant alone. True when it left.
@@ -334,32 +353,46 @@ impl Semaphore {
             }
             _ => return false,
         };
-        let notified = node.stage() == stage::NOTIFIED;
+        let serve = head || incoming != 0 || queue.len == 0 || node.stage() == stage::NOTIFIED;
         node.set_stage(stage::SPENT);
         let timed_out = matches!(why, Leaving::TimedOut | Leaving::GivenUp);
         let spill = self.count_left(&mut queue, timed_out);
-        let waited = Duration::from_nanos(now.saturating_sub(node.since()));
-        let mut foreign = Foreign::default();
-        if head || notified || incoming != 0 || queue.len == 0 {
-            foreign.call(|| self.dispatch(queue, incoming, now));
+        if self.is_told() {
+            let dispatch = Dispatch { queue, serve, incoming, now };
+            self.leave_told(dispatch, signal, timed_out, permits, now.saturating_sub(node.since()));
+            return true;
+        }
+        if serve {
+            self.dispatch(queue, incoming, now);
         } else {
             drop(queue);
         }
-        foreign.call(|| drop(signal));
+        drop(signal);
         if spill {
             self.extension();
         }
+        true
+    }
+
+    /// The rest of leaving where somebody listens: whatever a waker or an observer does, the others hear of it.
+    #[cold]
+    fn leave_told(&self, rest: Dispatch<'_>, signal: Signal, timed_out: bool, permits: u32, waited: u64) {
+        let waited = Duration::from_nanos(waited);
+        let mut foreign = Foreign::default();
+        foreign.call(|| {
+            if rest.serve {
+                self.dispatch(rest.queue, rest.incoming, rest.now);
+            }
+        });
+        foreign.call(|| drop(signal));
         #[cfg(feature = "metrics")]
         if let Some(extension) = self.attachment.get() {
             use crate::metrics::Waited;
             extension.record(if timed_out { Waited::TimedOut } else { Waited::Cancelled }, waited);
         }
-        if self.is_told() {
-            let happening = if timed_out { Happening::TimedOut } else { Happening::Cancelled };
-            foreign.call(|| self.tell(happening, permits as usize, waited));
-        }
+        let happening = if timed_out { Happening::TimedOut } else { Happening::Cancelled };
+        foreign.call(|| self.tell(happening, permits as usize, waited));
         foreign.finish();
-        true
     }
 
     fn leave_second(&self, node: Pin<&Node>, spoken_for: bool) -> Signal {
@@ -383,6 +416,14 @@ impl Semaphore {
             None => self.attachment.count(&mut queue.list, timed_out),
         }
     }
+}
+
+/// What is left to do with the lock of the queue.
+struct Dispatch<'a> {
+    queue: Guard<'a, Queue>,
+    serve: bool,
+    incoming: u32,
+    now: u64,
 }
 
 /// Why a waiter leaves.

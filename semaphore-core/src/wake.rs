@@ -113,3 +113,15 @@ impl Wakers for One {
         self.waker = waker;
     }
 }
+
+/// The only or last waker: nothing is left to do, so its panic may go on as it is, unless one is under way already.
+#[inline]
+pub(crate) fn wake_last(waker: Waker) {
+    if std::thread::panicking() {
+        let mut foreign = Foreign::default();
+        foreign.wake(waker);
+        foreign.finish();
+    } else {
+        waker.wake();
+    }
+}

@@ -56,18 +56,19 @@ impl Word {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The uncontended acquire: one compare-and-swap, refused when any flag asks for care.
+    /// The uncontended acquire: one compare-and-swap, refused when any flag asks for care. `Err` has the word that
+    /// decided.
     #[inline(always)]
-    pub(crate) fn take(&self, permits: u32) -> bool {
+    pub(crate) fn take(&self, permits: u32) -> Result<(), isize> {
         let need = of(permits as i64);
         let mut word = self.glance();
         loop {
             // The flags left are small and positive, so comparing whole words compares the counts.
             if word & (CLOSED | SLOW | OBSERVED) != 0 || word < need {
-                return false;
+                return Err(word);
             }
             match self.0.compare_exchange_weak(word, word - need, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return true,
+                Ok(_) => return Ok(()),
                 Err(seen) => word = seen,
             }
         }
