@@ -241,6 +241,10 @@ async fn without_a_recorder_everything_works_and_a_late_one_sees_what_follows() 
     let semaphore = Semaphore::builder(1).name("late").build().map(Arc::new).unwrap();
     use_once(&semaphore, 40).await;
     semaphore.publish();
+    use_once(&semaphore, 50).await;
+    // This one stands in the queue while the recorder comes.
+    let held = semaphore.clone().acquire_owned().await.unwrap();
+    let mut waiter = queued(semaphore.clone().acquire_owned());
 
     let recorder = DebuggingRecorder::new();
     let _guard = set_default_local_recorder(&recorder);
@@ -250,9 +254,14 @@ async fn without_a_recorder_everything_works_and_a_late_one_sees_what_follows() 
     assert_eq!(recorded.names(), Vec::<String>::new(), "handles are never bound by themselves");
 
     semaphore.bind_metrics();
-    use_once(&semaphore, 60).await;
     settle(&semaphore, "late", &mut recorded);
-    assert_eq!(counts(&recorded, "late"), [1, 1, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(recorded.gauge(&series("queue_depth", "late")), 1.0);
+    assert_eq!(recorded.gauge(&series("permits_in_use", "late")), 1.0);
+    advance(milliseconds(60)).await;
+    held.release();
+    served(&mut waiter).release();
+    settle(&semaphore, "late", &mut recorded);
+    assert_eq!(counts(&recorded, "late"), [0, 1, 0, 0, 0, 0, 0, 0]);
     assert_eq!(recorded.milliseconds(&outcome("wait_seconds", "queued", "late")), [60]);
 }
 

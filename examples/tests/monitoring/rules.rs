@@ -56,3 +56,20 @@ pub(crate) fn with_expression(text: &str, rule: &Rule, expression: &str) -> Stri
     lines.splice(rule.lines.clone(), [format!("{indent}expr: {expression}")]);
     lines.join("\n")
 }
+
+/// The expressions of the group `identities` of the rule cases.
+pub(crate) fn identities(text: &str) -> Vec<String> {
+    let (_, group) = text.split_once("name: identities").expect("the group is called identities");
+    let mut found = Vec::new();
+    let mut lines = group.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(value) = line.trim().strip_prefix("- expr: ") else { continue };
+        let mut expression = if value == ">-" { String::new() } else { value.to_owned() };
+        // A key after the expression stands deeper than its dash, and its own lines deeper than that.
+        while let Some(next) = lines.next_if(|next| value == ">-" && indent(next) > indent(line) + 2) {
+            expression = format!("{expression} {}", next.trim());
+        }
+        found.push(expression.trim().to_owned());
+    }
+    found
+}

@@ -78,7 +78,16 @@ pub(crate) const SPECIFIED: &[Metric] = &[
             LIMIT,
             (
                 "reason",
-                &["queue_full", "queue_timeout", "closed", "draining", "too_large", "shed", "reentrant"],
+                &[
+                    "queue_full",
+                    "queue_timeout",
+                    "closed",
+                    "draining",
+                    "too_large",
+                    "shed",
+                    "reentrant",
+                    "no_runtime",
+                ],
             ),
         ],
         &[],
