@@ -273,9 +273,10 @@ impl<T> Engine<T> {
         self.slots.turn(slot, SlotState::Checking, SlotState::Leased);
     }
 
-    /// A returned resource has to be reset first.
+    /// A returned resource, or one whose check was cut off, has to be reset first.
     pub fn begin_reset(&mut self, slot: SlotId) {
-        self.slots.turn(slot, SlotState::Leased, SlotState::Resetting);
+        let from = self.slots.state(slot);
+        self.slots.turn(slot, from, SlotState::Resetting);
     }
 
     /// A leased, checking or resetting resource becomes idle, or is an excess (E4).

@@ -15,6 +15,7 @@ use semaphore_core::{OwnedLease, Semaphore};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
+use crate::Meters;
 use crate::engine::{Engine, Limits};
 use crate::entry::{Entry, Seat};
 use crate::error::{CreateError, GetError};
@@ -43,6 +44,7 @@ pub(crate) struct Hub<M: Manager> {
     pub(crate) base: Instant,
     pub(crate) bell: Bell,
     pub(crate) tally: Tally,
+    pub(crate) meters: Meters,
     /// The seed of jitter, stepped by every draw.
     pub(crate) dice: AtomicU64,
     state: Mutex<State<M>>,
@@ -69,6 +71,8 @@ pub(crate) struct State<M: Manager> {
     /// The last create error was fatal.
     pub(crate) fatal: bool,
     pub(crate) retry_at: Option<Instant>,
+    #[cfg(feature = "metrics")]
+    pub(crate) publish_at: Option<Instant>,
     pub(crate) next_id: u64,
     pub(crate) generation: u64,
     /// Tasks in `paused`, `drain` and `warm_up`, woken by every change of a count.
@@ -108,6 +112,8 @@ impl<M: Manager> Hub<M> {
             warm_up_error: None,
             fatal: false,
             retry_at: None,
+            #[cfg(feature = "metrics")]
+            publish_at: None,
             next_id: 0,
             generation: 0,
             watchers: Vec::new(),
@@ -118,6 +124,7 @@ impl<M: Manager> Hub<M> {
         };
         Arc::new(Hub {
             tally: Tally::new(),
+            meters: Meters::default(),
             manager,
             hooks,
             semaphore: Arc::new(semaphore),

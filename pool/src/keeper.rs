@@ -115,12 +115,13 @@ impl<M: Manager> Hub<M> {
         let leaks = self.warn_of_leaks(now);
         // Expiry and refresh may have made room or closed something.
         self.start_closes(handle);
+        let publish = self.publish_in_time(now);
         let state = self.lock();
         if state.engine.is_closed() && state.engine.counts().occupied() == 0 {
             return Tended::Over;
         }
         drop(state);
-        let next = [retry, waiting, expiry, refresh, leaks].into_iter().fold(None, sooner);
+        let next = [retry, waiting, expiry, refresh, leaks, publish].into_iter().fold(None, sooner);
         Tended::Until(next)
     }
 

@@ -15,11 +15,17 @@ mod in_hand;
 mod jitter;
 mod keeper;
 pub mod manager;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 mod nested;
 mod options;
 mod pause;
 mod pool;
 mod pooled;
+#[cfg(feature = "metrics")]
+mod publish;
+#[cfg(not(feature = "metrics"))]
+mod publish_nothing;
 mod registry;
 mod snapshot;
 mod tally;
@@ -44,6 +50,11 @@ mod adapters;
 ))]
 #[allow(unused_imports, reason = "which names there are depends on the features")]
 pub use adapters::*;
+
+#[cfg(feature = "metrics")]
+pub(crate) use metrics::Meters;
+#[cfg(not(feature = "metrics"))]
+pub(crate) use publish_nothing::Meters;
 
 pub use builder::Builder;
 pub use deadline::Deadline;

@@ -92,6 +92,7 @@ impl<M: Manager> Pool<M> {
 
     pub(crate) fn of(hub: Arc<Hub<M>>) -> Result<Self, BuildError> {
         registry::enter(hub.name())?;
+        hub.bind_metrics();
         Ok(Pool { handle: Arc::new(Handle { hub }) })
     }
 

@@ -101,6 +101,8 @@ pub struct Stats {
     pub create_errors: u64,
     /// Creates cut off by the end of their runtime.
     pub create_cancelled: u64,
+    /// Closes that timed out, panicked or lost their runtime: the peer may still think it is connected.
+    pub closed_unconfirmed: u64,
     /// Foreign resources taken in by `add`.
     pub added: u64,
     /// Resources past their leak warning age.

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::time::Instant;
-
 use crate::manager::CloseReason;
 use crate::snapshot::Stats;
 
@@ -15,6 +13,19 @@ pub(crate) enum Outcome {
     Cancelled,
     TimedOut,
     Rejected,
+}
+
+#[cfg(feature = "tracing")]
+impl Outcome {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Error => "error",
+            Outcome::Cancelled => "cancelled",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Rejected => "rejected",
+        }
+    }
 }
 
 /// How a create came to its end.
@@ -30,6 +41,7 @@ pub(crate) struct Tally {
     checkouts: [AtomicU64; 5],
     creates: [AtomicU64; 3],
     closed: [AtomicU64; CloseReason::ALL.len()],
+    closed_unconfirmed: AtomicU64,
     added: AtomicU64,
     leak_warnings: AtomicU64,
     nested_gets: AtomicU64,
@@ -48,7 +60,7 @@ impl Tally {
         Tally::default()
     }
 
-    pub(crate) fn checkout(&self, outcome: Outcome, _started: Instant) {
+    pub(crate) fn checkout(&self, outcome: Outcome) {
         step(&self.checkouts[outcome as usize]);
     }
 
@@ -57,12 +69,17 @@ impl Tally {
         step(&self.checkouts[Outcome::Rejected as usize]);
     }
 
-    pub(crate) fn create(&self, outcome: Created, _started: Instant) {
+    pub(crate) fn create(&self, outcome: Created) {
         step(&self.creates[outcome as usize]);
     }
 
     pub(crate) fn closed(&self, reason: CloseReason) {
         step(&self.closed[reason as usize]);
+    }
+
+    /// A close was cut off: the peer may still be there.
+    pub(crate) fn closed_unconfirmed(&self) {
+        step(&self.closed_unconfirmed);
     }
 
     pub(crate) fn added(&self) {
@@ -90,6 +107,7 @@ impl Tally {
             created: creates(Created::Ok),
             create_errors: creates(Created::Error),
             create_cancelled: creates(Created::Cancelled),
+            closed_unconfirmed: read(&self.closed_unconfirmed),
             added: read(&self.added),
             leak_warnings: read(&self.leak_warnings),
             nested_gets: read(&self.nested_gets),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::hub::Event;
+use crate::trace::GetSpan;
 
 use super::{Deadline, Fate, GetError, Hub, InHand, Manager, Outcome, Patience, Pooled, Queue};
 
@@ -15,6 +16,7 @@ pub(super) struct Attempt<'a, M: Manager> {
     pub(super) place: &'static Location<'static>,
     pub(super) started: Instant,
     pub(super) deadline: Option<Instant>,
+    pub(super) span: GetSpan,
     over: bool,
 }
 
@@ -25,12 +27,18 @@ impl<'a, M: Manager> Attempt<'a, M> {
             Patience::Default => hub.options.acquire_timeout.and_then(|span| started.checked_add(span)),
             Patience::Until(deadline) => Deadline::instant(deadline),
         };
-        Attempt { hub, place, started, deadline, over: false }
+        Attempt { hub, place, started, deadline, span: GetSpan::new(hub.name()), over: false }
     }
 
     pub(super) fn finish(&mut self, outcome: Outcome) {
         self.over = true;
-        self.hub.tally.checkout(outcome, self.started);
+        self.span.end(outcome);
+        self.hub.count_checkout(outcome, self.started);
+    }
+
+    /// Only the span wants to know when a wait began.
+    fn queue_clock(&self) -> Instant {
+        if cfg!(feature = "tracing") { Instant::now() } else { self.started }
     }
 
     pub(super) fn is_late(&self) -> bool {
@@ -48,9 +56,15 @@ impl<'a, M: Manager> Attempt<'a, M> {
             let (in_hand, fate) = match next.take() {
                 Some(found) => found,
                 None => {
+                    let since = self.queue_clock();
                     let lease = queue.wait(self).await?;
                     match hub.claim(lease, self.place, false) {
-                        Some(found) => found,
+                        Some((in_hand, fate)) => {
+                            let entry = in_hand.entry();
+                            let made = entry.filter(|of| of.meta.uses == 1).map(|of| of.meta.created);
+                            self.span.queued(since, made);
+                            (in_hand, fate)
+                        }
                         // The pool was closed between the permit and the resource.
                         None => continue,
                     }

@@ -45,7 +45,7 @@ impl<M: Manager> Attempt<'_, M> {
     ///
     /// Dropped half way, the resource follows the manager's cancel safety.
     pub(super) async fn examine(
-        &self,
+        &mut self,
         mut in_hand: InHand<M>,
         fate: Fate,
     ) -> Result<Examined<M>, GetError<M::Error>> {
@@ -69,10 +69,11 @@ impl<M: Manager> Attempt<'_, M> {
         }
     }
 
-    async fn inspect(&self, entry: &mut Entry<M>, reason: Option<CheckReason>) -> Result<(), Stop> {
+    async fn inspect(&mut self, entry: &mut Entry<M>, reason: Option<CheckReason>) -> Result<(), Stop> {
         let hub = self.hub;
         let slot = entry.slot;
-        let own = Instant::now() + hub.options.check_timeout;
+        let since = Instant::now();
+        let own = since + hub.options.check_timeout;
         let limits = {
             let mut state = hub.lock();
             state.engine.begin_check(slot);
@@ -83,6 +84,7 @@ impl<M: Manager> Attempt<'_, M> {
             hub.check(entry, reason, &limits).await?;
         }
         hub.ask_hook(entry, &limits).await?;
+        self.span.checked(since);
         hub.lock().engine.end_check(slot);
         Ok(())
     }

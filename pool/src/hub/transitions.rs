@@ -88,12 +88,8 @@ impl<M: Manager> Hub<M> {
     /// A guard was dropped.
     pub(crate) fn come_home(&self, mut entry: Box<Entry<M>>, lease: OwnedLease) {
         let unwinding = std::thread::panicking();
-        match catch_unwind(AssertUnwindSafe(|| self.judge(&mut entry, unwinding))) {
-            Ok(Verdict::Settle) => self.settle(entry, lease),
-            Ok(Verdict::Reset) => self.send_to_reset(entry, lease),
-            Ok(Verdict::Retire(reason)) => self.retire(entry, reason, |_| lease.forget()),
-            Err(_) => self.retire(entry, CloseReason::Panicked, |_| lease.forget()),
-        }
+        let verdict = catch_unwind(AssertUnwindSafe(|| self.judge(&mut entry, unwinding)));
+        self.carry_out(verdict.unwrap_or(Verdict::Retire(CloseReason::Panicked)), entry, lease);
     }
 
     fn judge(&self, entry: &mut Entry<M>, unwinding: bool) -> Verdict {
@@ -121,16 +117,24 @@ impl<M: Manager> Hub<M> {
         if self.manager.needs_reset(&entry.resource) { Verdict::Reset } else { Verdict::Settle }
     }
 
-    /// A check, hook or reset was cut off, or a grant was not looked at in time.
+    /// A check or hook was cut off.
     pub(crate) fn cut_off(&self, mut entry: Box<Entry<M>>, lease: OwnedLease) {
-        match catch_unwind(AssertUnwindSafe(|| self.manager.cancel_safety())) {
-            Ok(CancelSafety::Safe) => self.settle(entry, lease),
-            Ok(CancelSafety::CheckFirst) => {
-                entry.due = Some(CheckReason::CutOff);
-                self.settle(entry, lease);
+        let verdict = catch_unwind(AssertUnwindSafe(|| {
+            match self.manager.cancel_safety() {
+                CancelSafety::Safe => {}
+                CancelSafety::CheckFirst => entry.due = Some(CheckReason::CutOff),
+                CancelSafety::Discard => return Verdict::Retire(CloseReason::CutOff),
             }
-            Ok(CancelSafety::Discard) => self.retire(entry, CloseReason::CutOff, |_| lease.forget()),
-            Err(_) => self.retire(entry, CloseReason::Panicked, |_| lease.forget()),
+            if self.manager.needs_reset(&entry.resource) { Verdict::Reset } else { Verdict::Settle }
+        }));
+        self.carry_out(verdict.unwrap_or(Verdict::Retire(CloseReason::Panicked)), entry, lease);
+    }
+
+    fn carry_out(&self, verdict: Verdict, entry: Box<Entry<M>>, lease: OwnedLease) {
+        match verdict {
+            Verdict::Settle => self.settle(entry, lease),
+            Verdict::Reset => self.send_to_reset(entry, lease),
+            Verdict::Retire(reason) => self.retire(entry, reason, |_| lease.forget()),
         }
     }
 

@@ -104,7 +104,7 @@ impl<M: Manager> Drop for CreateJob<M> {
         }
         let mut state = self.hub.lock();
         state.engine.create_cut_off(self.order.slot);
-        self.hub.tally.create(Created::Cancelled, self.started);
+        self.hub.count_create(Created::Cancelled, self.started);
         let debts = self.hub.settle_debts(&mut state);
         drop(state);
         debts.pay(&self.hub);
@@ -163,7 +163,7 @@ impl<M: Manager> CreateJob<M> {
         self.over = true;
         let hub = &self.hub;
         let now = Instant::now();
-        hub.tally.create(Created::Error, self.started);
+        hub.count_create(Created::Error, self.started);
         crate::trace::create_failed(hub.name(), &cause);
         let mut state = hub.lock();
         state.warm_up_error.get_or_insert_with(|| cause.clone());
@@ -183,7 +183,7 @@ impl<M: Manager> CreateJob<M> {
         self.over = true;
         let hub = &self.hub;
         let now = Instant::now();
-        hub.tally.create(Created::Ok, self.started);
+        hub.count_create(Created::Ok, self.started);
         let slot = self.order.slot;
         let mut guard = hub.lock();
         let state = &mut *guard;

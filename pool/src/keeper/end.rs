@@ -17,7 +17,7 @@ impl<M: Manager> Hub<M> {
     pub(crate) fn start_closes(self: &Arc<Self>, handle: &Handle) {
         let due = std::mem::take(&mut self.lock().to_close);
         for (entry, reason) in due {
-            let job = CloseJob { hub: Arc::clone(self), slot: entry.slot };
+            let job = CloseJob { hub: Arc::clone(self), slot: entry.slot, confirmed: false };
             handle.spawn(close(job, entry, reason));
         }
     }
@@ -34,10 +34,14 @@ impl<M: Manager> Hub<M> {
 struct CloseJob<M: Manager> {
     hub: Arc<Hub<M>>,
     slot: SlotId,
+    confirmed: bool,
 }
 
 impl<M: Manager> Drop for CloseJob<M> {
     fn drop(&mut self) {
+        if !self.confirmed {
+            self.hub.tally.closed_unconfirmed();
+        }
         let mut state = self.hub.lock();
         state.engine.closed(self.slot);
         let debts = self.hub.settle_debts(&mut state);
@@ -46,15 +50,14 @@ impl<M: Manager> Drop for CloseJob<M> {
     }
 }
 
-async fn close<M: Manager>(job: CloseJob<M>, mut entry: Box<Entry<M>>, reason: CloseReason) {
+async fn close<M: Manager>(mut job: CloseJob<M>, mut entry: Box<Entry<M>>, reason: CloseReason) {
     let hub = Arc::clone(&job.hub);
     hub.announce_close(&mut entry, reason);
     let timeout = hub.options.close_timeout;
     let Entry { resource, meta, .. } = *entry;
     let context = CloseContext { pool: hub.name(), meta: &meta, reason, timeout };
     let closing = async { hub.manager.close(resource, context).await };
-    let _ = guarded(pin!(closing), Instant::now() + timeout, None).await;
-    drop(job);
+    job.confirmed = guarded(pin!(closing), Instant::now() + timeout, None).await.is_ok();
 }
 
 /// Sends the resource to another reset if the runtime cuts this one off.
