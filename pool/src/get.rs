@@ -1,22 +1,30 @@
 //! The way of a caller: one try, then the queue, then the check of what it was given.
 
-mod attempt;
+mod caller;
 mod check;
 mod queue;
+mod tries;
 
+use std::fmt;
+use std::future::Future;
 use std::panic::Location;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use caller::Caller;
+use check::{Examination, Stop};
+use queue::Queue;
 
 use crate::deadline::Deadline;
 use crate::entry::Fate;
-use crate::error::{GetError, TryGetError};
-use crate::hub::Hub;
+use crate::error::{GetError, Phase};
+use crate::hub::{Event, Hub};
 use crate::in_hand::InHand;
-use crate::manager::{CloseReason, Manager};
+use crate::manager::{BoxFuture, CloseReason, Manager};
 use crate::pooled::Pooled;
 use crate::tally::Outcome;
-use attempt::Attempt;
-use queue::Queue;
+use crate::trace::GetSpan;
 
 /// How long a caller may wait.
 #[derive(Clone, Copy, Debug)]
@@ -26,128 +34,187 @@ pub(crate) enum Patience {
     Until(Deadline),
 }
 
-impl<M: Manager> Hub<M> {
-    /// The immediate path: a free permit, an idle resource that needs nothing. `Err` is what was found instead.
-    fn take_at_once(
-        self: &Arc<Self>,
-        place: &'static Location<'static>,
-    ) -> Result<Pooled<M>, Option<(InHand<M>, Fate)>> {
-        if self.events.hinder_checkout() {
-            return Err(None);
-        }
-        let Ok(lease) = self.semaphore.try_lease(1) else { return Err(None) };
-        let plain = self.hooks.before_checkout.is_none();
-        let Some((in_hand, fate)) = self.claim(lease, place, plain) else { return Err(None) };
-        if !plain || fate != Fate::Ready {
-            return Err(Some((in_hand, fate)));
-        }
-        let broken = in_hand.entry().and_then(|entry| self.breakage(entry));
-        match broken {
-            None => Pooled::of(in_hand).ok_or(None),
-            Some(reason) => {
-                self.lock().immediate -= 1;
-                Err(Some((in_hand, Fate::Bar(reason))))
+/// The future of [`Pool::get`](crate::Pool::get), [`get_timeout`](crate::Pool::get_timeout) and
+/// [`get_until`](crate::Pool::get_until).
+///
+/// It joins the queue at its first poll and keeps its place until it is done or dropped.
+///
+/// # Cancel safety
+///
+/// See [`Pool::get`](crate::Pool::get).
+///
+/// # Panics
+///
+/// If it is polled again after it was done.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// use lease_pool::{Get, Pool, manager};
+/// let pool = Pool::builder(manager::from_fn(|| async { Ok::<_, std::io::Error>(1) })).build().unwrap();
+/// let get: Get<'_, _> = pool.get();
+/// assert_eq!(*get.await.unwrap(), 1);
+/// # }
+/// ```
+#[must_use = "a get does nothing before it is polled"]
+pub struct Get<'a, M: Manager> {
+    caller: Caller<'a, M>,
+    stage: Stage<'a, M>,
+    span: GetSpan,
+}
+
+enum Stage<'a, M: Manager> {
+    /// Not polled yet.
+    New(Patience),
+    Queued(Queue),
+    /// Boxed, so that a get is small whatever the manager's check is: a check costs a round trip anyway.
+    Examining(BoxFuture<'a, Examination<M>>),
+    Over,
+}
+
+type Answer<M> = Result<Pooled<M>, GetError<<M as Manager>::Error>>;
+
+impl<'a, M: Manager> Get<'a, M> {
+    pub(crate) fn new(hub: &'a Arc<Hub<M>>, patience: Patience, place: &'static Location<'static>) -> Self {
+        Get { caller: Caller::new(hub, place), stage: Stage::New(patience), span: GetSpan::default() }
+    }
+
+    /// The immediate path failed: from here on there is a clock, a deadline and an outcome to count.
+    fn begin(&mut self, patience: Patience, found: Option<(InHand<M>, Fate)>) -> Option<Answer<M>> {
+        self.caller.begin(patience);
+        self.span.start(self.caller.hub.name());
+        match found {
+            Some((in_hand, fate)) => self.receive(in_hand, fate),
+            None => {
+                self.stage = Stage::Queued(Queue::new(self.caller.hub));
+                None
             }
         }
     }
 
-    pub(crate) async fn get(
-        self: &Arc<Self>,
-        patience: Patience,
-        place: &'static Location<'static>,
-    ) -> Result<Pooled<M>, GetError<M::Error>> {
-        match self.take_at_once(place) {
-            Ok(pooled) => Ok(pooled),
-            Err(found) => self.get_slowly(patience, place, found).await,
+    /// Decides what has to happen to a resource before it may be used.
+    fn receive(&mut self, mut in_hand: InHand<M>, fate: Fate) -> Option<Answer<M>> {
+        let hub = self.caller.hub;
+        let broken = in_hand.entry().and_then(|entry| hub.breakage(entry));
+        let reason = match (fate, broken) {
+            (Fate::Bar(reason), _) | (_, Some(reason)) => {
+                in_hand.stamp();
+                self.lose(in_hand, reason);
+                return None;
+            }
+            (Fate::Check(reason), None) => Some(reason),
+            (Fate::Ready, None) if hub.hooks.before_checkout.is_some() => None,
+            (Fate::Ready, None) => return Some(Ok(Pooled::of(in_hand))),
+        };
+        in_hand.stamp();
+        self.span.examine();
+        self.stage = Stage::Examining(Box::pin(hub.examine(in_hand, reason, self.caller.deadline)));
+        None
+    }
+
+    /// The permit goes with the resource; the caller keeps its place by its ticket.
+    fn lose(&mut self, in_hand: InHand<M>, reason: CloseReason) {
+        let hub = self.caller.hub;
+        let (entry, lease) = in_hand.take();
+        let rejoin = hub.retire(entry, reason, |_| lease.forfeit());
+        let mut queue = Queue::new(hub);
+        queue.rejoin(rejoin);
+        self.stage = Stage::Queued(queue);
+    }
+
+    fn examined(&mut self, (in_hand, result): Examination<M>) -> Option<Answer<M>> {
+        self.span.examined();
+        match result {
+            Ok(()) => Some(Ok(Pooled::of(in_hand))),
+            Err(Stop::Refused(reason)) => {
+                self.lose(in_hand, reason);
+                None
+            }
+            Err(Stop::Late) => {
+                drop(in_hand);
+                Some(Err(self.caller.timeout(Some(Phase::Checking))))
+            }
         }
     }
 
-    async fn get_slowly(
-        self: &Arc<Self>,
-        patience: Patience,
-        place: &'static Location<'static>,
-        found: Option<(InHand<M>, Fate)>,
-    ) -> Result<Pooled<M>, GetError<M::Error>> {
-        let mut attempt = Attempt::new(self, patience, place);
-        let result = attempt.run(found).await;
-        attempt.finish(match &result {
-            Ok(_) => Outcome::Ok,
-            Err(GetError::Timeout { .. }) => Outcome::TimedOut,
-            Err(GetError::QueueFull) => Outcome::Rejected,
-            Err(_) => Outcome::Error,
-        });
-        result
-    }
-
-    pub(crate) fn try_get(
-        self: &Arc<Self>,
-        place: &'static Location<'static>,
-    ) -> Result<Pooled<M>, TryGetError> {
-        let found = self.try_take(place);
-        if found.is_err() {
-            self.tally.rejected();
+    fn finish(&mut self, outcome: Outcome) {
+        self.stage = Stage::Over;
+        self.span.end(outcome);
+        self.caller.hub.count_checkout(outcome, self.caller.started());
+        let seen = self.caller.hub.events.read();
+        if seen.has(Event::CENSUS) {
+            let mut state = self.caller.hub.lock();
+            state.activity = state.activity.wrapping_add(1); // its answer counts no more
         }
-        found
+        if seen.has(Event::CLOSED) {
+            self.caller.hub.sweep(); // what it was granted and did not claim is nobody's now
+        }
     }
+}
 
-    fn try_take(self: &Arc<Self>, place: &'static Location<'static>) -> Result<Pooled<M>, TryGetError> {
+impl<M: Manager> Future for Get<'_, M> {
+    type Output = Answer<M>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer<M>> {
+        let get = self.get_mut();
         loop {
-            let lease = match self.semaphore.try_lease(1) {
-                Ok(lease) => lease,
-                Err(_) => {
-                    let state = self.lock();
-                    return Err(if state.engine.is_closed() {
-                        TryGetError::Closed
-                    } else if state.engine.is_paused() {
-                        TryGetError::Paused
-                    } else if self.semaphore.has_waiters() {
-                        TryGetError::Waiters
-                    } else {
-                        TryGetError::Empty
-                    });
-                }
-            };
-            if self.hooks.before_checkout.is_some() {
-                return Err(TryGetError::NeedsCheck);
-            }
-            let Some((in_hand, fate)) = self.claim(lease, place, true) else {
-                return Err(TryGetError::Empty);
-            };
-            match fate {
-                Fate::Ready => match in_hand.entry().and_then(|entry| self.breakage(entry)) {
-                    None => return Pooled::of(in_hand).ok_or(TryGetError::Empty),
-                    Some(reason) => {
-                        self.lock().immediate -= 1;
-                        self.bar(in_hand, reason);
+            let answer = match &mut get.stage {
+                Stage::New(patience) => {
+                    let patience = *patience;
+                    match get.caller.hub.take_at_once(get.caller.place) {
+                        Ok(pooled) => {
+                            get.stage = Stage::Over;
+                            return Poll::Ready(Ok(pooled));
+                        }
+                        Err(found) => get.begin(patience, found),
                     }
-                },
-                Fate::Bar(reason) => self.bar(in_hand, reason),
-                Fate::Check(_) => {
-                    self.put_back(in_hand);
-                    return Err(TryGetError::NeedsCheck);
                 }
+                Stage::Queued(queue) => match queue.poll(&get.caller, cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Err(error)) => Some(Err(error)),
+                    Poll::Ready(Ok(lease)) => match get.caller.hub.claim(lease, get.caller.place, false) {
+                        Some((in_hand, fate)) => {
+                            get.span.dequeued(in_hand.entry().map(|entry| &entry.meta));
+                            get.receive(in_hand, fate)
+                        }
+                        // The pool was closed between the permit and the resource: the queue says so.
+                        None => None,
+                    },
+                },
+                Stage::Examining(examination) => match examination.as_mut().poll(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(examination) => get.examined(examination),
+                },
+                Stage::Over => panic!("a get was polled after it was done"),
+            };
+            if let Some(answer) = answer {
+                get.finish(match &answer {
+                    Ok(_) => Outcome::Ok,
+                    Err(GetError::Timeout { .. }) => Outcome::TimedOut,
+                    Err(GetError::QueueFull) => Outcome::Rejected,
+                    Err(_) => Outcome::Error,
+                });
+                return Poll::Ready(answer);
             }
         }
     }
+}
 
-    fn bar(&self, in_hand: InHand<M>, reason: CloseReason) {
-        if let Some((entry, lease)) = in_hand.take() {
-            self.retire(entry, reason, |_| lease.forget());
+impl<M: Manager> Drop for Get<'_, M> {
+    fn drop(&mut self) {
+        if !matches!(self.stage, Stage::New(_) | Stage::Over) {
+            self.finish(Outcome::Cancelled);
         }
     }
+}
 
-    /// The resource was looked at and not used.
-    fn put_back(&self, in_hand: InHand<M>) {
-        let Some((mut entry, lease)) = in_hand.take() else { return };
-        entry.meta.uses -= 1;
-        let mut state = self.lock();
-        state.seats[entry.slot.index()].since = None;
-        if state.engine.is_closed() || state.engine.excess() > 0 {
-            drop(state);
-            return self.settle(entry, lease);
-        }
-        state.engine.put_back(entry.slot, entry);
-        drop(state);
-        drop(lease);
+impl<M: Manager> fmt::Debug for Get<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stage = match &self.stage {
+            Stage::New(_) => "new",
+            Stage::Queued(_) => "queued",
+            Stage::Examining(_) => "examining",
+            Stage::Over => "over",
+        };
+        f.debug_struct("Get").field("stage", &stage).finish_non_exhaustive()
     }
 }

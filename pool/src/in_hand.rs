@@ -1,5 +1,7 @@
 //! A resource and its permit on the way from the pool to a caller.
 
+use std::sync::Arc;
+
 use semaphore_core::OwnedLease;
 
 use crate::entry::Entry;
@@ -23,15 +25,25 @@ impl<M: Manager> InHand<M> {
         self.held.as_mut().map(|(entry, _)| &mut **entry)
     }
 
-    pub(crate) fn take(mut self) -> Option<(Box<Entry<M>>, OwnedLease)> {
-        self.held.take()
+    /// Gives the caller its place in the order of arrival, in case it loses the resource.
+    pub(crate) fn stamp(&mut self) {
+        if let Some((_, lease)) = &mut self.held {
+            lease.stamp();
+        }
+    }
+
+    pub(crate) fn take(mut self) -> (Box<Entry<M>>, OwnedLease) {
+        match self.held.take() {
+            Some(held) => held,
+            None => unreachable!("only `take` and Drop empty it, and both end it"),
+        }
     }
 }
 
 impl<M: Manager> Drop for InHand<M> {
     fn drop(&mut self) {
         if let Some((entry, lease)) = self.held.take() {
-            let hub = std::sync::Arc::clone(&entry.hub);
+            let hub = Arc::clone(&entry.hub);
             hub.cut_off(entry, lease);
         }
     }

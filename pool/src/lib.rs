@@ -63,6 +63,7 @@ pub use erased::{DynError, DynManager, DynPool};
 pub use error::{
     AddError, BuildError, CreateError, GetError, Holder, Holders, HookError, Phase, ResizeError, TryGetError,
 };
+pub use get::Get;
 pub use manager::{CancelSafety, ErrorClass, Manager};
 pub use options::{NestedGet, OnUnwind};
 pub use pause::Pause;

@@ -6,7 +6,6 @@ mod hold;
 mod wait;
 
 use std::fmt;
-use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +17,8 @@ pub use wait::WarmUp;
 
 use crate::builder::Builder;
 use crate::deadline::Deadline;
-use crate::error::{BuildError, GetError, TryGetError};
-use crate::get::Patience;
+use crate::error::{BuildError, TryGetError};
+use crate::get::{Get, Patience};
 use crate::hub::Hub;
 use crate::manager::Manager;
 use crate::pooled::Pooled;
@@ -110,7 +109,7 @@ impl<M: Manager> Pool<M> {
     ///
     /// # Errors
     ///
-    /// [`GetError`] says what the caller was waiting for and who holds the resources.
+    /// [`GetError`](crate::GetError) says what the caller was waiting for and who holds the resources.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -120,8 +119,8 @@ impl<M: Manager> Pool<M> {
     /// # }
     /// ```
     #[track_caller]
-    pub fn get(&self) -> impl Future<Output = Result<Pooled<M>, GetError<M::Error>>> + Send + use<'_, M> {
-        self.hub().get(Patience::Default, Location::caller())
+    pub fn get(&self) -> Get<'_, M> {
+        Get::new(self.hub(), Patience::Default, Location::caller())
     }
 
     /// Waits for a resource, at most this long.
@@ -134,11 +133,8 @@ impl<M: Manager> Pool<M> {
     /// # }
     /// ```
     #[track_caller]
-    pub fn get_timeout(
-        &self,
-        timeout: Duration,
-    ) -> impl Future<Output = Result<Pooled<M>, GetError<M::Error>>> + Send + use<'_, M> {
-        self.hub().get(Patience::Until(Deadline::from(timeout)), Location::caller())
+    pub fn get_timeout(&self, timeout: Duration) -> Get<'_, M> {
+        Get::new(self.hub(), Patience::Until(Deadline::from(timeout)), Location::caller())
     }
 
     /// Waits for a resource until this instant of tokio's clock.
@@ -152,11 +148,8 @@ impl<M: Manager> Pool<M> {
     /// # }
     /// ```
     #[track_caller]
-    pub fn get_until(
-        &self,
-        deadline: Instant,
-    ) -> impl Future<Output = Result<Pooled<M>, GetError<M::Error>>> + Send + use<'_, M> {
-        self.hub().get(Patience::Until(Deadline::from(deadline)), Location::caller())
+    pub fn get_until(&self, deadline: Instant) -> Get<'_, M> {
+        Get::new(self.hub(), Patience::Until(Deadline::from(deadline)), Location::caller())
     }
 
     /// Takes an idle resource that needs no check, or says why there is none. Starts nothing.

@@ -47,12 +47,9 @@ struct Held<M: Manager> {
 }
 
 impl<M: Manager> Pooled<M> {
-    pub(crate) fn new(entry: Box<Entry<M>>, lease: OwnedLease) -> Self {
+    pub(crate) fn of(in_hand: InHand<M>) -> Self {
+        let (entry, lease) = in_hand.take();
         Pooled { held: Held { entry: Some(entry), lease: Some(lease) } }
-    }
-
-    pub(crate) fn of(in_hand: InHand<M>) -> Option<Self> {
-        in_hand.take().map(|(entry, lease)| Pooled::new(entry, lease))
     }
 
     fn entry(&self) -> &Entry<M> {

@@ -2,11 +2,15 @@
 
 use std::fmt::Display;
 use std::panic::Location;
+#[cfg(feature = "tracing")]
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::entry::Seat;
 use crate::error::Holders;
+use crate::manager::Meta;
+use crate::tally::Outcome;
 
 #[cfg(feature = "tracing")]
 pub(crate) fn leak(pool: Option<&str>, seat: &Seat, now: Instant) {
@@ -39,15 +43,25 @@ pub(crate) fn nested_get(_pool: Option<&str>, _place: &Location<'_>, _holders: &
 #[cfg(feature = "tracing")]
 pub(crate) struct GetSpan {
     span: tracing::Span,
-    queued: std::time::Duration,
-    created: std::time::Duration,
-    checked: std::time::Duration,
+    /// When the present stage began.
+    since: Option<Instant>,
+    queued: Duration,
+    created: Duration,
+    checked: Duration,
+}
+
+#[cfg(feature = "tracing")]
+impl Default for GetSpan {
+    fn default() -> Self {
+        let zero = Duration::ZERO;
+        GetSpan { span: tracing::Span::none(), since: None, queued: zero, created: zero, checked: zero }
+    }
 }
 
 #[cfg(feature = "tracing")]
 impl GetSpan {
-    pub(crate) fn new(pool: Option<&str>) -> Self {
-        let span = tracing::debug_span!(
+    pub(crate) fn start(&mut self, pool: Option<&str>) {
+        self.span = tracing::debug_span!(
             "pool.get",
             pool,
             outcome = tracing::field::Empty,
@@ -55,25 +69,35 @@ impl GetSpan {
             create_ms = tracing::field::Empty,
             check_ms = tracing::field::Empty,
         );
-        let zero = std::time::Duration::ZERO;
-        GetSpan { span, queued: zero, created: zero, checked: zero }
+        self.since = Some(Instant::now());
     }
 
-    /// `made` is when the resource was created, if it is a new one.
-    pub(crate) fn queued(&mut self, since: Instant, made: Option<Instant>) {
-        let span = since.elapsed();
+    fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        let since = self.since.replace(now);
+        since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
+    pub(crate) fn dequeued(&mut self, given: Option<&Meta>) {
+        let since = self.since;
+        let span = self.lap();
         self.queued += span;
-        if made.is_some_and(|at| at > since) {
+        if given.is_some_and(|meta| meta.uses == 1 && Some(meta.created) >= since) {
             self.created += span;
         }
     }
 
-    pub(crate) fn checked(&mut self, since: Instant) {
-        self.checked += since.elapsed();
+    pub(crate) fn examine(&mut self) {
+        self.lap();
     }
 
-    pub(crate) fn end(&self, outcome: crate::tally::Outcome) {
-        let ms = |span: std::time::Duration| span.as_secs_f64() * 1000.0;
+    pub(crate) fn examined(&mut self) {
+        let span = self.lap();
+        self.checked += span;
+    }
+
+    pub(crate) fn end(&self, outcome: Outcome) {
+        let ms = |span: Duration| span.as_secs_f64() * 1000.0;
         self.span.record("outcome", outcome.as_str());
         self.span.record("queued_ms", ms(self.queued));
         self.span.record("create_ms", ms(self.created));
@@ -82,17 +106,18 @@ impl GetSpan {
 }
 
 #[cfg(not(feature = "tracing"))]
+#[derive(Default)]
 pub(crate) struct GetSpan;
 
 #[cfg(not(feature = "tracing"))]
 impl GetSpan {
-    pub(crate) fn new(_pool: Option<&str>) -> Self {
-        GetSpan
-    }
+    pub(crate) fn start(&mut self, _pool: Option<&str>) {}
 
-    pub(crate) fn queued(&mut self, _since: Instant, _made: Option<Instant>) {}
+    pub(crate) fn dequeued(&mut self, _given: Option<&Meta>) {}
 
-    pub(crate) fn checked(&mut self, _since: Instant) {}
+    pub(crate) fn examine(&mut self) {}
 
-    pub(crate) fn end(&self, _outcome: crate::tally::Outcome) {}
+    pub(crate) fn examined(&mut self) {}
+
+    pub(crate) fn end(&self, _outcome: Outcome) {}
 }

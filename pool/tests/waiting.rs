@@ -292,7 +292,6 @@ async fn a_full_queue_refuses_newcomers_but_nobody_who_returns_to_it() {
 
 /// Checks that fail in the reverse order of arrival do not turn the callers round.
 #[tokio::test(start_paused = true)]
-#[ignore = "leases had at once carry no ticket yet"]
 async fn failed_checks_in_reverse_order_re_enter_by_ticket() {
     for callers in [2_u64, 3] {
         let (script, builder) = scripted(callers as usize);

@@ -5,18 +5,17 @@ use std::pin::pin;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::attempt::Attempt;
-use super::{Fate, GetError, Hub, InHand, Manager, Pooled};
+use super::{Hub, InHand, Manager};
 use crate::entry::Entry;
-use crate::error::{CreateError, Phase};
+use crate::error::CreateError;
 use crate::keeper::{Trouble, guarded};
 use crate::manager::{CheckContext, CheckReason, CloseReason};
 
-/// The resource as it may be used, or why it may not.
-type Examined<M> = Result<Pooled<M>, (InHand<M>, CloseReason)>;
+/// The resource, and whether it may be used.
+pub(super) type Examination<M> = (InHand<M>, Result<(), Stop>);
 
 /// Why an examination ended without a usable resource.
-enum Stop {
+pub(super) enum Stop {
     /// The resource is to be closed.
     Refused(CloseReason),
     /// The caller's own deadline has passed; the resource may be fine.
@@ -40,57 +39,45 @@ impl Limits {
     }
 }
 
-impl<M: Manager> Attempt<'_, M> {
+impl<M: Manager> Hub<M> {
     /// Runs what stands between a claimed resource and its use.
     ///
     /// Dropped half way, the resource follows the manager's cancel safety.
     pub(super) async fn examine(
-        &mut self,
+        &self,
         mut in_hand: InHand<M>,
-        fate: Fate,
-    ) -> Result<Examined<M>, GetError<M::Error>> {
-        let hub = self.hub;
-        let Some(entry) = in_hand.entry_mut() else { unreachable!("a claimed resource is in hand") };
-        if let Some(reason) = hub.breakage(entry) {
-            return Ok(Err((in_hand, reason)));
-        }
-        let stop = match fate {
-            Fate::Check(reason) => self.inspect(entry, Some(reason)).await,
-            _ if hub.hooks.before_checkout.is_some() => self.inspect(entry, None).await,
-            _ => Ok(()),
+        reason: Option<CheckReason>,
+        deadline: Option<Instant>,
+    ) -> Examination<M> {
+        let result = match in_hand.entry_mut() {
+            Some(entry) => self.inspect(entry, reason, deadline).await,
+            None => Ok(()),
         };
-        match stop {
-            Ok(()) => Ok(Pooled::of(in_hand).ok_or_else(|| unreachable!("it is in hand until here"))),
-            Err(Stop::Refused(reason)) => Ok(Err((in_hand, reason))),
-            Err(Stop::Late) => {
-                drop(in_hand);
-                Err(hub.timeout(self, Some(Phase::Checking)))
-            }
-        }
+        (in_hand, result)
     }
 
-    async fn inspect(&mut self, entry: &mut Entry<M>, reason: Option<CheckReason>) -> Result<(), Stop> {
-        let hub = self.hub;
+    async fn inspect(
+        &self,
+        entry: &mut Entry<M>,
+        reason: Option<CheckReason>,
+        deadline: Option<Instant>,
+    ) -> Result<(), Stop> {
         let slot = entry.slot;
-        let since = Instant::now();
-        let own = since + hub.options.check_timeout;
+        let own = Instant::now() + self.options.check_timeout;
         let limits = {
-            let mut state = hub.lock();
+            let mut state = self.lock();
             state.engine.begin_check(slot);
-            let until = self.deadline.map_or(own, |deadline| deadline.min(own));
-            Limits { until, deadline: self.deadline, runtime: state.keeper.clone() }
+            let until = deadline.map_or(own, |deadline| deadline.min(own));
+            Limits { until, deadline, runtime: state.keeper.clone() }
         };
         if let Some(reason) = reason {
-            hub.check(entry, reason, &limits).await?;
+            self.check(entry, reason, &limits).await?;
         }
-        hub.ask_hook(entry, &limits).await?;
-        self.span.checked(since);
-        hub.lock().engine.end_check(slot);
+        self.ask_hook(entry, &limits).await?;
+        self.lock().engine.end_check(slot);
         Ok(())
     }
-}
 
-impl<M: Manager> Hub<M> {
     async fn check(&self, entry: &mut Entry<M>, reason: CheckReason, limits: &Limits) -> Result<(), Stop> {
         let Entry { resource, meta, due, .. } = entry;
         let outcome = {

@@ -1,16 +1,11 @@
 //! A caller's place in the queue.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use semaphore_core::{AcquireError, OwnedLease, Rejoin, Reservation};
-use tokio::time::Instant;
 
-use super::attempt::Attempt;
-use super::{GetError, Hub, Manager};
-use crate::engine::SlotState;
-use crate::error::Phase;
+use super::{Caller, GetError, Hub, Manager};
 use crate::hub::Event;
 use crate::nested::Answer;
 use crate::options::CLAIM_WITHIN;
@@ -32,21 +27,14 @@ impl Queue {
         debug_assert!(refused.is_ok(), "nothing is queued or reserved while a resource is in hand");
     }
 
-    pub(super) async fn wait<M: Manager>(
+    pub(super) fn poll<M: Manager>(
         &mut self,
-        attempt: &Attempt<'_, M>,
-    ) -> Result<OwnedLease, GetError<M::Error>> {
-        poll_fn(|cx| self.poll(attempt, cx)).await
-    }
-
-    fn poll<M: Manager>(
-        &mut self,
-        attempt: &Attempt<'_, M>,
+        caller: &Caller<'_, M>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<OwnedLease, GetError<M::Error>>> {
-        let hub = attempt.hub;
+        let hub = caller.hub;
         let arrives = !self.reservation.is_queued();
-        if arrives && let Some(error) = hub.turned_away(attempt) {
+        if arrives && let Some(error) = hub.turned_away(caller) {
             return Poll::Ready(Err(error));
         }
         loop {
@@ -73,21 +61,21 @@ impl Queue {
             self.reservation.cancel();
             return Poll::Ready(Err(GetError::NoRuntime));
         }
-        if !arrives && attempt.is_late() {
+        if !arrives && caller.is_late() {
             self.reservation.time_out();
-            return Poll::Ready(Err(hub.timeout(attempt, None)));
+            return Poll::Ready(Err(caller.timeout(None)));
         }
         if seen.has(Event::CENSUS)
             && let Some(ticket) = self.reservation.ticket()
         {
             let task = tokio::task::try_id();
-            let (deadline, arrived, place) = (attempt.deadline, attempt.started, attempt.place);
+            let (deadline, arrived, place) = (caller.deadline, caller.started(), caller.place);
             if let Some(error) = hub.answer_census(Answer { ticket, task, deadline, arrived, place }) {
                 self.reservation.cancel();
                 return Poll::Ready(Err(error));
             }
         }
-        if let Some(deadline) = attempt.deadline {
+        if let Some(deadline) = caller.deadline {
             hub.watch_deadline(deadline);
         }
         if arrives && (seen.has(Event::HUNGRY) || !seen.has(Event::WATCHED)) {
@@ -99,7 +87,7 @@ impl Queue {
 
 impl<M: Manager> Hub<M> {
     /// Why a caller may not even join the queue.
-    fn turned_away(self: &Arc<Self>, attempt: &Attempt<'_, M>) -> Option<GetError<M::Error>> {
+    fn turned_away(self: &Arc<Self>, caller: &Caller<'_, M>) -> Option<GetError<M::Error>> {
         let seen = self.events.read();
         if seen.has(Event::CLOSED) {
             return Some(GetError::Closed);
@@ -112,7 +100,7 @@ impl<M: Manager> Hub<M> {
         {
             return Some(error);
         }
-        (attempt.is_late() && self.semaphore.available_permits() == 0).then(|| self.timeout(attempt, None))
+        (caller.is_late() && self.semaphore.available_permits() == 0).then(|| caller.timeout(None))
     }
 
     fn reason_to_leave(&self) -> Option<GetError<M::Error>> {
@@ -120,27 +108,6 @@ impl<M: Manager> Hub<M> {
         match state.pause {
             Some(Pause::Fail) => Some(GetError::Paused),
             _ => self.unavailable(&state),
-        }
-    }
-
-    /// The error that explains the stall.
-    pub(super) fn timeout(&self, attempt: &Attempt<'_, M>, phase: Option<Phase>) -> GetError<M::Error> {
-        let now = Instant::now();
-        let state = self.lock();
-        let counts = state.engine.counts();
-        let phase = phase.unwrap_or(if counts.of(SlotState::Creating) > 0 {
-            Phase::Creating
-        } else if counts.of(SlotState::Resetting) > 0 {
-            Phase::Reset
-        } else {
-            Phase::Queued
-        });
-        GetError::Timeout {
-            phase,
-            waited: now.saturating_duration_since(attempt.started),
-            snapshot: Box::new(self.snapshot_of(&state)),
-            holders: self.holders_of(&state, now),
-            last_create_error: state.last_error.clone().map(Box::new),
         }
     }
 }

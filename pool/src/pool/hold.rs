@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Deadline, Pool};
 use crate::error::GetError;
-use crate::get::Patience;
+use crate::get::{Get, Patience};
 use crate::manager::{BoxFuture, Manager};
 use crate::pooled::Pooled;
 
@@ -41,7 +41,7 @@ impl<M: Manager> Pool<M> {
         F: for<'a> FnOnce(&'a mut M::Resource) -> BoxFuture<'a, T> + Send,
         T: Send,
     {
-        let get = self.hub().get(Patience::Default, Location::caller());
+        let get = Get::new(self.hub(), Patience::Default, Location::caller());
         async move {
             let mut guard = get.await?;
             Pooled::set_dirty(&mut guard, true);
@@ -78,7 +78,7 @@ impl<M: Manager> Pool<M> {
             return Err(GetError::InsideRuntime);
         }
         let patience = Patience::Until(Deadline::from(timeout));
-        let mut get = pin!(self.hub().get(patience, Location::caller()));
+        let mut get = pin!(Get::new(self.hub(), patience, Location::caller()));
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut cx = Context::from_waker(&waker);
         loop {
