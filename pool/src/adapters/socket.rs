@@ -18,6 +18,7 @@ use tokio::net::UnixStream;
 /// is_a_stream::<lease_pool::postgres::Socket>();
 /// ```
 #[derive(Debug)]
+#[allow(unreachable_pub, reason = "only the PostgreSQL adapter shows it, to TLS connectors")]
 pub struct Socket {
     stream: Stream,
     write_side: WriteSide,
