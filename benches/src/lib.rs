@@ -6,6 +6,7 @@
 
 pub mod allocations;
 pub mod gate;
+pub mod instructions;
 pub mod poll;
 pub mod random;
 pub mod record;
