@@ -257,7 +257,10 @@ impl Semaphore {
     pub fn try_acquire_many(&self, permits: usize) -> Result<Lease<'_>, TryAcquireError> {
         let need = clamp(permits);
         match self.word.take(need) {
-            Ok(()) => return Ok(Lease(Holding::new(self, need, 0))),
+            Ok(word) => {
+                let since = self.note_taken(word);
+                return Ok(Lease(Holding::new(self, need, 0, since)));
+            }
             Err(word) => self.try_again(word, need, permits)?,
         }
         Ok(Lease(Holding::timed(self, need, 0)))
@@ -286,7 +289,10 @@ impl Semaphore {
     pub fn try_acquire_many_owned(self: Arc<Self>, permits: usize) -> Result<OwnedLease, TryAcquireError> {
         let need = clamp(permits);
         match self.word.take(need) {
-            Ok(()) => return Ok(OwnedLease(Holding::new(self, need, 0))),
+            Ok(word) => {
+                let since = self.note_taken(word);
+                return Ok(OwnedLease(Holding::new(self, need, 0, since)));
+            }
             Err(word) => self.try_again(word, need, permits)?,
         }
         Ok(OwnedLease(Holding::timed(self, need, 0)))
@@ -309,7 +315,10 @@ impl Semaphore {
     pub fn try_lease(self: &Arc<Self>, permits: usize) -> Result<OwnedLease, TryAcquireError> {
         let need = clamp(permits);
         match self.word.take(need) {
-            Ok(()) => return Ok(OwnedLease(Holding::new(self.clone(), need, 0))),
+            Ok(word) => {
+                let since = self.note_taken(word);
+                return Ok(OwnedLease(Holding::new(self.clone(), need, 0, since)));
+            }
             Err(word) => self.try_again(word, need, permits)?,
         }
         Ok(OwnedLease(Holding::timed(self.clone(), need, 0)))

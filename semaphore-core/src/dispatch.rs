@@ -31,7 +31,6 @@ impl Semaphore {
         }
     }
 
-    #[cold]
     #[inline(never)]
     pub(crate) fn look_after(&self, permits: u32) {
         let now = self.time();
@@ -44,6 +43,7 @@ impl Semaphore {
         if self.word.glance() & OBSERVED == 0 { 0 } else { self.extension().now() }
     }
 
+    #[inline]
     /// Adds `incoming` permits and serves whoever can be served now, then wakes them without the lock.
     pub(crate) fn dispatch<'a>(&'a self, mut queue: Guard<'a, Queue>, incoming: u32, now: u64) {
         let mut one = One::default();

@@ -82,6 +82,19 @@ impl Semaphore {
         queue.tickets
     }
 
+    /// What the fast path owes to whoever observes: the count, and the tick at which the lease starts.
+    #[inline(always)]
+    pub(crate) fn note_taken(&self, word: isize) -> u32 {
+        if word & OBSERVED == 0 { 0 } else { self.note_observed() }
+    }
+
+    #[inline(never)]
+    fn note_observed(&self) -> u32 {
+        let extension = self.extension();
+        bump(&extension.tally.immediate, 1);
+        if extension.lease_time { extension.lease_starts() } else { 0 }
+    }
+
     /// Kept only with a name or an observer: the plain fast path counts nothing.
     #[inline]
     pub(crate) fn count_immediate(&self) {

@@ -50,6 +50,7 @@ impl Tally {
     }
 }
 
+#[inline(always)]
 pub(crate) fn bump(counter: &AtomicU64, by: u64) {
     counter.fetch_add(by, Ordering::Relaxed);
 }
@@ -162,6 +163,7 @@ impl Extension {
 
 impl Extension {
     /// The tick at which a lease starts; 0 means that nobody wants to know.
+    #[cold]
     pub(crate) fn lease_starts(&self) -> u32 {
         if self.lease_time { self.tick() } else { 0 }
     }

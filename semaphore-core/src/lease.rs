@@ -18,8 +18,8 @@ pub(crate) struct Holding<S: Deref<Target = Semaphore>> {
 
 impl<S: Deref<Target = Semaphore>> Holding<S> {
     #[inline(always)]
-    pub(crate) fn new(home: S, permits: u32, order: u64) -> Self {
-        Self { home, permits, since: 0, order }
+    pub(crate) fn new(home: S, permits: u32, order: u64, since: u32) -> Self {
+        Self { home, permits, since, order }
     }
 
     /// A lease whose time counts from now, if anybody wants to know.

@@ -63,7 +63,8 @@ impl<S: Deref<Target = Semaphore>> Place<S> {
         let waited = if home.claim_plainly(node) {
             UNMEASURED
         } else {
-            match home.step(node, cx) {
+            let stepped = if node.stage() == stage::IDLE { home.join(node, cx) } else { home.step(node, cx) };
+            match stepped {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(waited)) => waited,
                 Poll::Ready(Err(error)) => {
@@ -92,9 +93,10 @@ impl<S: Deref<Target = Semaphore>> Place<S> {
             return None;
         }
         let permits = node.permits();
-        this.home.as_deref()?.word.take(permits).ok()?;
+        let home = this.home.as_deref()?;
+        let since = home.note_taken(home.word.take(permits).ok()?);
         node.set_stage(stage::SPENT);
-        this.home.take().map(|home| Holding::new(home, permits, 0))
+        this.home.take().map(|home| Holding::new(home, permits, 0, since))
     }
 
     /// One fair attempt that never queues; `Ok(None)` when permits are missing. Only before the first poll.

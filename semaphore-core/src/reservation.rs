@@ -135,7 +135,8 @@ impl Reservation {
     /// Takes at once, or takes a seat from which to queue.
     fn begin(&mut self, permits: usize) {
         let need = clamp(permits);
-        if self.semaphore.word.take(need).is_ok() {
+        if let Ok(word) = self.semaphore.word.take(need) {
+            self.semaphore.note_taken(word);
             return self.keep(need, 0, None);
         }
         self.sit(need, kind::ORDINARY, if permits > word::MAX as usize { permits as u64 } else { 0 });

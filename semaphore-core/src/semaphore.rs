@@ -245,16 +245,25 @@ impl Semaphore {
     }
 
     /// The extension, made now if there was none. Never called with the lock held.
+    #[inline]
     pub(crate) fn extension(&self) -> &Extension {
+        match self.attachment.get() {
+            Some(extension) => extension,
+            None => self.make_extension(),
+        }
+    }
+
+    #[cold]
+    fn make_extension(&self) -> &Extension {
         loop {
-            if let Some(extension) = self.attachment.get() {
-                return extension;
-            }
             let name = self.attachment.static_name(&mut self.queue.lock().list);
             let options = Options { name: name.map(Name::from), ..Options::default() };
             let extension = Extension::new(options);
             let unused = self.attachment.install(&mut self.queue.lock().list, extension);
             drop(unused);
+            if let Some(extension) = self.attachment.get() {
+                return extension;
+            }
         }
     }
 

@@ -69,8 +69,9 @@ impl Semaphore {
         Duration::from_nanos(self.time().saturating_sub(node.since()))
     }
 
-    #[cold]
-    fn join(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Stepped {
+    /// The first step: takes, joins the queue, or is refused.
+    #[inline(never)]
+    pub(crate) fn join(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Stepped {
         if node.is(kind::FOREIGN) {
             node.set_stage(stage::SPENT);
             return Poll::Ready(Err(AcquireError::Foreign { name: self.name() }));
@@ -146,6 +147,7 @@ impl Semaphore {
 
     /// Takes, or marks the word so that every release comes to the lock. The mark is set by the same
     /// compare-and-swap that proves the count too small (I3).
+    #[inline]
     fn look(&self, queue: &Queue, node: Pin<&Node>, may_queue: bool) -> Look {
         let permits = node.permits();
         let mut word = self.word.load();

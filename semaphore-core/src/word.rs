@@ -56,19 +56,19 @@ impl Word {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The uncontended acquire: one compare-and-swap, refused when any flag asks for care. `Err` has the word that
-    /// decided.
+    /// The uncontended acquire: one compare-and-swap, refused when a flag asks for care. Returns the word that
+    /// decided, either way; `OBSERVED` in it asks the caller to count.
     #[inline(always)]
-    pub(crate) fn take(&self, permits: u32) -> Result<(), isize> {
+    pub(crate) fn take(&self, permits: u32) -> Result<isize, isize> {
         let need = of(permits as i64);
         let mut word = self.glance();
         loop {
             // The flags left are small and positive, so comparing whole words compares the counts.
-            if word & (CLOSED | SLOW | OBSERVED) != 0 || word < need {
+            if word & (CLOSED | SLOW) != 0 || word < need {
                 return Err(word);
             }
             match self.0.compare_exchange_weak(word, word - need, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Ok(()),
+                Ok(_) => return Ok(word),
                 Err(seen) => word = seen,
             }
         }
