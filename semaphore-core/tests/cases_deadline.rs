@@ -247,6 +247,11 @@ fn no_timer_and_no_runtime_until_it_has_to_queue() {
     let polled = free.as_mut().poll(&mut context);
     assert!(matches!(polled, Poll::Ready(Ok(_))));
     drop(polled);
+    semaphore.close();
+    assert!(matches!(
+        Box::pin(semaphore.acquire_timeout(SECOND)).as_mut().poll(&mut context),
+        Poll::Ready(Err(AcquireError::Closed { .. }))
+    ));
 }
 
 #[test]

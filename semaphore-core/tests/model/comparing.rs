@@ -67,19 +67,15 @@ impl Driver<'_> {
             ("closed_queued", before.closed_queued, now.closed_queued),
             ("revoked", before.revoked, now.revoked),
         ] {
-            assert!(now >= before || self.tokens_were_made, "{name} went from {before} to {now}");
+            assert!(now >= before, "{name} went from {before} to {now}");
         }
         self.stats = now;
-        if self.tokens_were_made {
-            // One that rejoins continues an acquire that was counted before.
-            return;
-        }
         let ended = now.queued + now.cancelled + now.timed_out + now.closed_queued + now.rejected_queued;
         // A refusal may count when it is made or when it is seen.
         let refused = |id| matches!(self.reference.state(id), Some(State::Closed | State::TooLarge));
         let ids =
             self.acquires.iter().map(|one| one.id).chain(self.slots.iter().filter_map(|slot| slot.id()));
-        let (mut open, mut unseen) = (0, 0);
+        let (mut open, mut unseen) = (self.slots.iter().filter(|slot| slot.is_unseen()).count() as u64, 0);
         for id in ids {
             match self.reference.state(id) {
                 Some(_) if refused(id) => unseen += 1,

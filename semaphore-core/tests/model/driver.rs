@@ -56,8 +56,6 @@ pub(crate) struct Driver<'s> {
     pub(crate) made: u64,
     /// Zero of the clock that `reap` is given.
     pub(crate) origin: std::time::Instant,
-    /// From then on acquires may be counted as continued.
-    pub(crate) tokens_were_made: bool,
 }
 
 /// Runs `operations` inside `runtime`, whose clock is paused; everything is at home at the end.
@@ -108,7 +106,6 @@ impl<'s> Driver<'s> {
             max_waiters: start.max_waiters.unwrap_or(usize::MAX),
             made: 0,
             origin: std::time::Instant::now(),
-            tokens_were_made: false,
         }
     }
 

@@ -126,7 +126,6 @@ impl<'s> Driver<'s> {
         let token = lease.forfeit();
         assert_eq!((token.permits(), token.ticket().is_some()), (permits, ticket != 0));
         self.reference.forget(permits);
-        self.tokens_were_made = true;
         self.tokens.push((token, ticket));
     }
 }

@@ -78,6 +78,11 @@ impl Slot {
         }
     }
 
+    /// A grant that was taken back before anybody saw it is still unclaimed.
+    pub(crate) fn is_unseen(&self) -> bool {
+        matches!(self.stand, Stand::RevokedUnseen { .. })
+    }
+
     fn ask(&mut self) -> Poll<Result<(), AcquireError>> {
         let waker = self.bell.waker();
         // The number of permits only counts for a new request, and a slot that asks has one already.
@@ -272,7 +277,6 @@ impl Driver<'_> {
                 slot.stand = Stand::Revoked { permits, ticket };
             }
             slot.granted = None;
-            self.tokens_were_made = true;
             self.reference.give_back(permits);
         }
         assert_eq!(revoked, 0, "more was revoked than was reserved");
