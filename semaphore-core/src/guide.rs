@@ -76,7 +76,7 @@
 //!   (connections, cores, memory), not what arrives.
 //! * **`max_waiters`**: the longest wait worth having × permits ÷ seconds held. Beyond it a caller learns at once that there
 //!   is no room, as [`QueueFull`](crate::AcquireError::QueueFull).
-//! * **a deadline** for each acquire ([`acquire_timeout`](crate::Semaphore::acquire_timeout)): whoever gave up must not be
+//! * **a deadline** for each acquire (`acquire_timeout`): whoever gave up must not be
 //!   served.
 //!
 //! For example, 20 connections, queries of 50 ms, and at most 200 ms in line: 20 × 0.2 / 0.05 = 80 waiters.
