@@ -32,3 +32,9 @@ fn hyper_limit() {
 fn client_limit() {
     run(env!("CARGO_BIN_EXE_client_limit"));
 }
+
+#[cfg(feature = "grpc")]
+#[test]
+fn tonic_limit() {
+    run(env!("CARGO_BIN_EXE_tonic_limit"));
+}
