@@ -17,7 +17,8 @@ impl<M: Manager> Pool<M> {
     /// Binds the metrics of a named pool to the recorder of this moment.
     ///
     /// `build` does this; call it again after a recorder was installed late, or another one took its place. The
-    /// new recorder gets the totals since the pool was built.
+    /// new recorder is told of what follows: all of its counters and histograms agree with each other, but
+    /// resources that were created before it came are missing in `fair_pool_create_seconds`.
     ///
     /// ```
     /// # use lease_pool::{Pool, manager};
@@ -45,7 +46,9 @@ impl<M: Manager> Pool<M> {
 impl<M: Manager> Hub<M> {
     pub(crate) fn bind_metrics(&self) {
         if let Some(name) = self.name() {
-            self.meters.bind(name);
+            let now = self.snapshot_of(&self.lock());
+            self.meters.bind(name, &now, &self.stats());
+            self.semaphore.bind_metrics();
             self.publish();
         }
     }
@@ -54,6 +57,7 @@ impl<M: Manager> Hub<M> {
         if self.meters.is_bound() {
             let now = self.snapshot_of(&self.lock());
             self.meters.publish(&now, &self.stats());
+            self.semaphore.publish();
         }
     }
 
@@ -94,7 +98,7 @@ impl<M: Manager> Drop for Hub<M> {
     fn drop(&mut self) {
         if self.meters.is_bound() {
             let now = self.snapshot_of(&self.lock());
-            self.meters.retract(&self.stats(), &now);
+            self.meters.retract(&now, &self.stats());
         }
     }
 }

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use metrics::{Counter, Gauge, Histogram, Unit, counter, gauge, histogram};
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 
 use super::table::{
     ADDED, CHECKOUT_OUTCOMES, CHECKOUT_SECONDS, CHECKOUTS, CLOSED, CREATE_OUTCOMES, CREATE_SECONDS,
-    CREATE_STATE, CREATE_STATES, Kind, METRICS, POOL, RESOURCE_STATES, RESOURCES, RESOURCES_MAX,
+    CREATE_STATE, CREATE_STATES, METRICS, Metric, POOL, RESOURCE_STATES, RESOURCES, RESOURCES_MAX,
     RESOURCES_MIN_IDLE, TIMED_OUTCOMES,
 };
 use crate::manager::CloseReason;
@@ -32,15 +32,20 @@ struct Bound {
     told: (Vec<f64>, Vec<u64>),
 }
 
+/// The counters, in the order of `Bound::counters`.
+fn count(totals: &Stats) -> Vec<u64> {
+    let Stats { immediate, ok, error, cancelled, timed_out, rejected, added, .. } = *totals;
+    let mut counters = vec![immediate, ok, error, cancelled, timed_out, rejected, added];
+    counters.extend(CloseReason::ALL.iter().map(|reason| totals.closed(*reason)));
+    counters
+}
+
 impl Meters {
-    pub(crate) fn bind(&self, name: &str) {
-        for metric in METRICS {
-            match metric.kind {
-                Kind::Counter => metrics::describe_counter!(metric.name, metric.help),
-                Kind::Gauge => metrics::describe_gauge!(metric.name, metric.help),
-                Kind::Histogram => metrics::describe_histogram!(metric.name, Unit::Seconds, metric.help),
-            }
-        }
+    /// The counters start at what they are now, like the histograms: a recorder that comes late is told of what
+    /// follows, in full.
+    pub(crate) fn bind(&self, name: &str, now: &Snapshot, totals: &Stats) {
+        self.retract(now, totals);
+        METRICS.iter().for_each(Metric::describe);
         let name = || name.to_owned();
         let mut gauges: Vec<Gauge> = RESOURCE_STATES
             .iter()
@@ -67,7 +72,7 @@ impl Meters {
         // So that every series is there from the start.
         gauges.iter().for_each(|gauge| gauge.increment(0.0));
         counters.iter().for_each(|counter| counter.increment(0));
-        let told = (vec![0.0; gauges.len()], vec![0; counters.len()]);
+        let told = (vec![0.0; gauges.len()], count(totals));
         let bound = Bound {
             gauges,
             counters,
@@ -99,21 +104,11 @@ impl Meters {
             create_state(crate::CreateState::BackingOff),
             create_state(crate::CreateState::Open),
         ];
-        let mut counters = vec![
-            totals.immediate,
-            totals.ok,
-            totals.error,
-            totals.cancelled,
-            totals.timed_out,
-            totals.rejected,
-            totals.added,
-        ];
-        counters.extend(CloseReason::ALL.iter().map(|reason| totals.closed(*reason)));
-        self.tell(&gauges, &counters);
+        self.tell(&gauges, &count(totals));
     }
 
     /// Takes this pool's share out of the gauges when it goes.
-    pub(crate) fn retract(&self, totals: &Stats, now: &Snapshot) {
+    pub(crate) fn retract(&self, now: &Snapshot, totals: &Stats) {
         self.publish(now, totals);
         self.tell(&[0.0; 11], &[]);
     }

@@ -1,42 +1,6 @@
 //! The one list of metrics, for dashboards and tests.
 
-/// What a metric is.
-///
-/// ```
-/// assert_eq!(lease_pool::metrics::METRICS[0].kind, lease_pool::metrics::Kind::Gauge);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// Only grows.
-    Counter,
-    /// Goes up and down.
-    Gauge,
-    /// Counts durations by bucket.
-    Histogram,
-}
-
-/// One metric: its name, type, help text, labels and buckets.
-///
-/// ```
-/// for metric in lease_pool::metrics::METRICS {
-///     println!("{}: {}", metric.name, metric.help);
-/// }
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Metric {
-    /// The name in the export.
-    pub name: &'static str,
-    /// What it is.
-    pub kind: Kind,
-    /// The help text.
-    pub help: &'static str,
-    /// Each label with its values; an empty list of values stands for any.
-    pub labels: &'static [(&'static str, &'static [&'static str])],
-    /// Upper edges in seconds; empty unless it is a histogram.
-    pub buckets: &'static [f64],
-}
+pub use semaphore_core::metrics::{Kind, Metric};
 
 /// Resources by state.
 pub const RESOURCES: &str = "fair_pool_resources";
@@ -91,55 +55,57 @@ const REASONS: [&str; 13] = [
     "shutdown",
 ];
 
-const fn of(
-    name: &'static str,
-    kind: Kind,
-    help: &'static str,
-    labels: &'static [(&'static str, &'static [&'static str])],
-    buckets: &'static [f64],
-) -> Metric {
-    Metric { name, kind, help, labels, buckets }
-}
-
 /// Every metric of a named pool. All of its series are there, as 0, once the pool is built.
 ///
 /// ```
 /// assert!(lease_pool::metrics::METRICS.iter().all(|metric| metric.name.starts_with("fair_pool_")));
 /// ```
 pub const METRICS: &[Metric] = &[
-    of(RESOURCES, Kind::Gauge, "Resources by state.", &[(POOL, &[]), ("state", &RESOURCE_STATES)], &[]),
-    of(RESOURCES_MAX, Kind::Gauge, "The most resources there may be.", &[(POOL, &[])], &[]),
-    of(RESOURCES_MIN_IDLE, Kind::Gauge, "How many idle resources there should be.", &[(POOL, &[])], &[]),
-    of(
+    Metric::new(
+        RESOURCES,
+        Kind::Gauge,
+        "Resources by state.",
+        &[(POOL, &[]), ("state", &RESOURCE_STATES)],
+        &[],
+    ),
+    Metric::new(RESOURCES_MAX, Kind::Gauge, "The most resources there may be.", &[(POOL, &[])], &[]),
+    Metric::new(
+        RESOURCES_MIN_IDLE,
+        Kind::Gauge,
+        "How many idle resources there should be.",
+        &[(POOL, &[])],
+        &[],
+    ),
+    Metric::new(
         CREATE_STATE,
         Kind::Gauge,
         "Where creating stands: 1 for the present state.",
         &[(POOL, &[]), ("state", &CREATE_STATES)],
         &[],
     ),
-    of(ADDED, Kind::Counter, "Foreign resources taken in.", &[(POOL, &[])], &[]),
-    of(
+    Metric::new(ADDED, Kind::Counter, "Foreign resources taken in.", &[(POOL, &[])], &[]),
+    Metric::new(
         CHECKOUTS,
         Kind::Counter,
         "Gets by outcome; each ends in exactly one.",
         &[(POOL, &[]), ("outcome", &CHECKOUT_OUTCOMES)],
         &[],
     ),
-    of(
+    Metric::new(
         CHECKOUT_SECONDS,
         Kind::Histogram,
         "How long gets took that were not immediate.",
         &[(POOL, &[]), ("outcome", &TIMED_OUTCOMES)],
         CHECKOUT_BUCKETS,
     ),
-    of(
+    Metric::new(
         CREATE_SECONDS,
         Kind::Histogram,
         "How long creates took.",
         &[(POOL, &[]), ("outcome", &CREATE_OUTCOMES)],
         CREATE_BUCKETS,
     ),
-    of(
+    Metric::new(
         CLOSED,
         Kind::Counter,
         "Resources that left the pool, by reason.",
