@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+#[cfg(feature = "serde")]
+mod config;
 mod deadline;
 #[doc(hidden)]
 pub mod engine;
@@ -57,6 +59,8 @@ pub(crate) use metrics::Meters;
 pub(crate) use publish_nothing::Meters;
 
 pub use builder::Builder;
+#[cfg(feature = "serde")]
+pub use config::{ConfigError, PoolConfig};
 pub use deadline::Deadline;
 pub use engine::{CreateState, IdleOrder};
 pub use erased::{DynError, DynManager, DynPool};

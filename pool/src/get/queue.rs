@@ -78,7 +78,8 @@ impl Queue {
         if let Some(deadline) = caller.deadline {
             hub.watch_deadline(deadline);
         }
-        if arrives && (seen.has(Event::HUNGRY) || !seen.has(Event::WATCHED)) {
+        // Also when it was in line before: a grant that was revoked has it join again.
+        if seen.has(Event::HUNGRY) || !seen.has(Event::WATCHED) {
             hub.bell.ring();
         }
         Poll::Pending
