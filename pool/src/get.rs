@@ -75,7 +75,7 @@ type Answer<M> = Result<Pooled<M>, GetError<<M as Manager>::Error>>;
 
 impl<'a, M: Manager> Get<'a, M> {
     pub(crate) fn new(hub: &'a Arc<Hub<M>>, patience: Patience, place: &'static Location<'static>) -> Self {
-        Get { caller: Caller::new(hub, place), stage: Stage::New(patience), span: GetSpan::default() }
+        Get { caller: Caller::new(hub, place), stage: Stage::New(patience), span: GetSpan::new() }
     }
 
     /// The immediate path failed: from here on there is a clock, a deadline and an outcome to count.

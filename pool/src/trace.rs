@@ -51,15 +51,12 @@ pub(crate) struct GetSpan {
 }
 
 #[cfg(feature = "tracing")]
-impl Default for GetSpan {
-    fn default() -> Self {
+impl GetSpan {
+    pub(crate) fn new() -> Self {
         let zero = Duration::ZERO;
         GetSpan { span: tracing::Span::none(), since: None, queued: zero, created: zero, checked: zero }
     }
-}
 
-#[cfg(feature = "tracing")]
-impl GetSpan {
     pub(crate) fn start(&mut self, pool: Option<&str>) {
         self.span = tracing::debug_span!(
             "pool.get",
@@ -106,11 +103,14 @@ impl GetSpan {
 }
 
 #[cfg(not(feature = "tracing"))]
-#[derive(Default)]
 pub(crate) struct GetSpan;
 
 #[cfg(not(feature = "tracing"))]
 impl GetSpan {
+    pub(crate) fn new() -> Self {
+        GetSpan
+    }
+
     pub(crate) fn start(&mut self, _pool: Option<&str>) {}
 
     pub(crate) fn dequeued(&mut self, _given: Option<&Meta>) {}
