@@ -298,6 +298,21 @@ impl<M: Manager> Builder<M> {
         runtime: runtime, into Option<Handle>
     }
 
+    /// Exports how long resources are out, as `fair_semaphore_lease_seconds` (off: two clock reads per use).
+    ///
+    /// Needs a name.
+    ///
+    /// ```
+    /// # use lease_pool::{Pool, manager};
+    /// # let builder = Pool::builder(manager::from_fn(|| async { Ok::<_, std::io::Error>(()) }));
+    /// # let _ =
+    /// builder.name("timed").lease_time();
+    /// ```
+    pub fn lease_time(mut self) -> Self {
+        self.options.lease_time = true;
+        self
+    }
+
     /// The shortest and longest pause after a failed create (50 ms, 5 s), doubled by each failure, full jitter.
     ///
     /// ```

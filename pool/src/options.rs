@@ -66,6 +66,7 @@ pub(crate) struct Options {
     pub(crate) on_unwind: OnUnwind,
     pub(crate) nested_get: NestedGet,
     pub(crate) leak_warning_after: Option<Duration>,
+    pub(crate) lease_time: bool,
     pub(crate) runtime: Option<Handle>,
 }
 
@@ -92,6 +93,7 @@ impl Default for Options {
             on_unwind: OnUnwind::Recheck,
             nested_get: NestedGet::Warn,
             leak_warning_after: None,
+            lease_time: false,
             runtime: None,
         }
     }

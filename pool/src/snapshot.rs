@@ -48,6 +48,8 @@ pub struct Snapshot {
     pub create_state: CreateState,
     /// Creates that failed in a row.
     pub create_failures: u32,
+    /// How long until the next attempt to create, after a failed one.
+    pub retry_in: Option<Duration>,
     /// The pool is paused.
     pub paused: bool,
     /// The pool is closed.
@@ -151,6 +153,7 @@ impl<M: Manager> Hub<M> {
             granted: queue.granted + queue.reserved,
             create_state: state.engine.create_state(),
             create_failures: state.engine.failures(),
+            retry_in: state.retry_at.map(|_| self.retry_in(state)),
             paused: state.engine.is_paused(),
             closed: state.engine.is_closed(),
         }

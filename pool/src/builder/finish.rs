@@ -22,6 +22,12 @@ impl<M: Manager> Builder<M> {
         let mut semaphore = Semaphore::builder(0).ceiling(options.max);
         if let Some(name) = &options.name {
             semaphore = semaphore.name(Arc::clone(name));
+            if options.lease_time {
+                semaphore = semaphore.lease_time();
+            }
+            if let Some(after) = options.leak_warning_after {
+                semaphore = semaphore.warn_lease_after(after);
+            }
         }
         if let Some(max_waiters) = options.max_waiters {
             semaphore = semaphore.max_waiters(max_waiters);

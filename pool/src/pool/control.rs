@@ -303,6 +303,7 @@ impl<M: Manager> Hub<M> {
         if left <= promised {
             return;
         }
+        let before = left;
         while left > promised
             && let Some((_, entry)) = state.engine.take_for_close(0)
         {
@@ -312,6 +313,9 @@ impl<M: Manager> Hub<M> {
         }
         let debts = self.settle_debts(&mut state);
         drop(state);
+        // Nobody can take a permit of a closed semaphore any more, so these are still free.
+        let gone = (before - left).min(self.semaphore.available_permits());
+        let _ = self.semaphore.reduce_permits(gone);
         debts.pay(self);
         self.bury_orphans();
     }
