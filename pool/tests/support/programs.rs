@@ -180,6 +180,23 @@ impl Postgres {
         }
     }
 
+    /// One more setting, from the next start on.
+    pub fn set(&mut self, option: &str) {
+        self.options.push(option.to_owned());
+    }
+
+    /// Copies a file into the data folder, readable by the server only.
+    pub fn take_file(&self, file: &Path, name: &str) {
+        let copy = self.folder.path().join("data").join(name);
+        fs::copy(file, &copy).unwrap();
+        let private = Command::new("chmod").arg("600").arg(&copy).status().unwrap();
+        assert!(private.success());
+        if is_root() {
+            let owned = Command::new("chown").arg("nobody:nogroup").arg(&copy).status().unwrap();
+            assert!(owned.success());
+        }
+    }
+
     fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Process::pid)
     }
@@ -202,10 +219,6 @@ impl Postgres {
 
     pub fn url(&self) -> String {
         format!("host=127.0.0.1 port={} user=postgres dbname=postgres", self.port)
-    }
-
-    pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
     }
 
     pub fn log(&self) -> String {

@@ -1,12 +1,12 @@
 //! The stream below the protocol: plain or TLS, and read along for the transaction status.
 
 use std::convert::Infallible;
-use std::future::{Ready, ready};
+use std::future::{self, Ready};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
@@ -143,7 +143,11 @@ impl AsyncWrite for Wire {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.layer {
             Layer::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
-            Layer::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            Layer::Tls(stream) => match ready!(Pin::new(stream).poll_shutdown(cx)) {
+                // TLS says goodbye first; a server that has ended already does not hear it, and has ended.
+                Err(error) if is_end(error.kind()) => Poll::Ready(Ok(())),
+                outcome => Poll::Ready(outcome),
+            },
         }
     }
 }
@@ -157,6 +161,11 @@ impl TlsStream for Wire {
     }
 }
 
+fn is_end(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
+    matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
+}
+
 /// For a stream on which TLS was negotiated already.
 pub(super) struct Negotiated;
 
@@ -166,6 +175,6 @@ impl TlsConnect<Wire> for Negotiated {
     type Future = Ready<Result<Wire, Infallible>>;
 
     fn connect(self, wire: Wire) -> Self::Future {
-        ready(Ok(wire))
+        future::ready(Ok(wire))
     }
 }
