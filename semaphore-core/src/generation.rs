@@ -46,12 +46,14 @@ impl Generations {
         (ttl != 0).then(|| Duration::from_nanos(ttl))
     }
 
+    #[inline]
     fn counter(&self, generation: u32) -> &AtomicU64 {
         &self.counters[generation as usize & 1]
     }
 
     /// Adds to the open generation and returns its number. `None` when it was closed and revoked in the same
     /// breath: the permits are somebody else's then.
+    #[inline]
     pub(crate) fn reserve(&self, permits: u32) -> Option<u32> {
         loop {
             let generation = self.open.load(Ordering::Acquire);
@@ -76,6 +78,7 @@ impl Generations {
     }
 
     /// Takes permits out of a generation; false when it was revoked and they are somebody else's.
+    #[inline]
     pub(crate) fn remove(&self, generation: u32, permits: u32) -> bool {
         let counter = self.counter(generation);
         let mut seen = counter.load(Ordering::Relaxed);
@@ -89,14 +92,17 @@ impl Generations {
         false
     }
 
+    #[inline]
     pub(crate) fn is_live(&self, generation: u32) -> bool {
         (self.counter(generation).load(Ordering::Acquire) >> 32) as u32 == generation
     }
 
+    #[inline]
     pub(crate) fn reserve_firmly(&self, permits: u32) {
         self.firm.fetch_add(permits as u64, Ordering::AcqRel);
     }
 
+    #[inline]
     pub(crate) fn remove_firm(&self, permits: u32) {
         self.firm.fetch_sub(permits as u64, Ordering::AcqRel);
     }

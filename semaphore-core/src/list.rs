@@ -153,6 +153,16 @@ impl Node {
         self.kind.load(Ordering::Relaxed) & kind != 0
     }
 
+    #[inline(always)]
+    pub(crate) fn is_ordinary(&self) -> bool {
+        self.kind.load(Ordering::Relaxed) == kind::ORDINARY
+    }
+
+    /// What the queue is sorted by.
+    pub(crate) fn key(&self) -> (bool, u64) {
+        (!self.is(kind::REJOINS), self.order())
+    }
+
     /// Makes a seat's node new again; its stage must say that it is linked nowhere.
     pub(crate) fn renew(&self, permits: u32, kind: u8, order: u64) {
         self.permits.store(permits, Ordering::Relaxed);
@@ -241,15 +251,15 @@ impl List {
         self.head().map(Node::entry)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_back(&mut self, node: Pin<&Node>, stage: u8, signal: Signal) {
         self.link(node, None, stage, signal);
     }
 
     /// Inserts by kind and order: rejoiners first, then by arrival, after its equals.
     pub(crate) fn insert(&mut self, node: Pin<&Node>, stage: u8, signal: Signal) {
-        let key = (!node.is(kind::REJOINS), node.order());
-        let before = self.nodes().find(|other| (!other.is(kind::REJOINS), other.order()) > key);
+        let key = node.key();
+        let before = self.nodes().find(|other| other.key() > key);
         let before = before.map(ptr::from_ref);
         self.link(node, before, stage, signal);
     }
@@ -462,6 +472,12 @@ impl Attachment {
         Some(unsafe {
             std::str::from_utf8_unchecked(std::slice::from_raw_parts(start, (grants & !NAMED) as usize))
         })
+    }
+
+    /// Nothing but the tally. Only for a semaphore that is not observed.
+    #[inline(always)]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.pointer.load(Ordering::Acquire).addr() & 1 != 0
     }
 
     #[inline]

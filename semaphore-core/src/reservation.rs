@@ -98,6 +98,7 @@ impl Reservation {
     /// As [`Semaphore::acquire`].
     ///
     /// See the example of [`Reservation`].
+    #[inline]
     pub fn poll_reserve(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         self.poll_reserve_many(cx, 1)
     }
@@ -112,11 +113,31 @@ impl Reservation {
     /// As [`Semaphore::acquire_many`].
     ///
     /// See the example of [`Reservation`].
+    #[inline]
     pub fn poll_reserve_many(
         &mut self,
         cx: &mut Context<'_>,
         permits: usize,
     ) -> Poll<Result<(), AcquireError>> {
+        if matches!(self.slot, Slot::Empty) && self.take_free(clamp(permits)) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_further(cx, permits)
+    }
+
+    /// The fast path: free permits, reserved at once.
+    #[inline]
+    fn take_free(&mut self, need: u32) -> bool {
+        let Ok(word) = self.semaphore.word.take(need) else {
+            return false;
+        };
+        self.semaphore.note_taken(word);
+        self.keep(need, 0, None);
+        matches!(self.slot, Slot::Reserved { .. })
+    }
+
+    #[inline(never)]
+    fn poll_further(&mut self, cx: &mut Context<'_>, permits: usize) -> Poll<Result<(), AcquireError>> {
         loop {
             self.notice_revocation();
             match self.slot {
@@ -126,22 +147,16 @@ impl Reservation {
                     Poll::Ready(Ok(())) => {}
                     ended => return ended,
                 },
-                Slot::Empty => self.begin(permits),
+                Slot::Empty => {
+                    let order = if permits > word::MAX as usize { permits as u64 } else { 0 };
+                    self.sit(clamp(permits), kind::ORDINARY, order);
+                }
                 Slot::Lost { permits, order } => self.sit(permits, kind::REJOINS, order),
             }
         }
     }
 
-    /// Takes at once, or takes a seat from which to queue.
-    fn begin(&mut self, permits: usize) {
-        let need = clamp(permits);
-        if let Ok(word) = self.semaphore.word.take(need) {
-            self.semaphore.note_taken(word);
-            return self.keep(need, 0, None);
-        }
-        self.sit(need, kind::ORDINARY, if permits > word::MAX as usize { permits as u64 } else { 0 });
-    }
-
+    /// Takes a seat from which to queue.
     fn sit(&mut self, need: u32, kind: u8, order: u64) {
         let revocable = if self.ttl.is_some() { kind::REVOCABLE } else { 0 };
         let slab = &self.extension().slab;
@@ -177,6 +192,7 @@ impl Reservation {
     }
 
     /// Books permits just taken, unless the granter has.
+    #[inline]
     fn keep(&mut self, permits: u32, order: u64, booked: Option<u32>) {
         let generations = &self.extension().generations;
         let generation = match (booked, self.ttl) {
@@ -206,6 +222,7 @@ impl Reservation {
     }
 
     /// Ends the reservation in favour of its holder; false when it was revoked.
+    #[inline]
     fn unbook(&self, permits: u32, generation: Option<u32>) -> bool {
         let generations = &self.extension().generations;
         match generation {
@@ -223,13 +240,10 @@ impl Reservation {
     /// A grant that was not polled yet is taken too.
     ///
     /// See the example of [`Reservation`].
+    #[inline]
     pub fn take(&mut self) -> Option<OwnedLease> {
         if let Slot::Queued { seat } = self.slot {
-            if !matches!(self.stage(seat), stage::GRANTED | stage::LISTED) {
-                return None;
-            }
-            // Claims, without a wait; revoked or not is found out below.
-            let _ = self.poll_seat(seat, &mut Context::from_waker(std::task::Waker::noop()));
+            self.claim_seat(seat);
         }
         let Slot::Reserved { permits, order, generation } = self.slot else {
             return None;
@@ -240,6 +254,14 @@ impl Reservation {
         }
         self.slot = Slot::Lost { permits, order };
         None
+    }
+
+    /// Claims a grant that was not polled yet; revoked or not is found out by the caller.
+    #[cold]
+    fn claim_seat(&mut self, seat: u32) {
+        if matches!(self.stage(seat), stage::GRANTED | stage::LISTED) {
+            let _ = self.poll_seat(seat, &mut Context::from_waker(std::task::Waker::noop()));
+        }
     }
 
     /// The right to rejoin at the front after a revocation; once.
@@ -288,6 +310,7 @@ impl Reservation {
     /// Whether permits are reserved and were not revoked until now.
     ///
     /// See the example of [`Reservation`].
+    #[inline]
     pub fn is_reserved(&self) -> bool {
         match self.slot {
             Slot::Reserved { generation: Some(generation), .. } => {
@@ -301,6 +324,7 @@ impl Reservation {
     /// Whether it is in the queue, or granted and not polled since.
     ///
     /// See the example of [`Reservation`].
+    #[inline]
     pub fn is_queued(&self) -> bool {
         matches!(self.slot, Slot::Queued { .. })
     }
@@ -376,6 +400,7 @@ impl Reservation {
         self.extension().slab.node(seat).map_or(stage::IDLE, |node| node.stage())
     }
 
+    #[inline]
     fn extension(&self) -> &Extension {
         self.semaphore.extension()
     }

@@ -1,7 +1,7 @@
 //! A waiter's way through the queue, from joining to claiming or leaving.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::atomic::{Guard, Ordering};
@@ -72,46 +72,72 @@ impl Semaphore {
     /// The first step: takes, joins the queue, or is refused.
     #[inline(never)]
     pub(crate) fn join(&self, node: Pin<&Node>, cx: &mut Context<'_>) -> Stepped {
+        // Foreign code, hence before the lock.
+        let waker = cx.waker().clone();
+        let word = self.word.glance();
+        if word & (OBSERVED | SLOW) == SLOW && node.is_ordinary() {
+            let mut queue = self.lock();
+            if self.must_queue(&queue, node.permits()) {
+                self.link(&mut queue, node, waker);
+                return Poll::Pending;
+            }
+            drop(queue);
+        }
+        self.join_rarely(node, waker)
+    }
+
+    /// Whether a plain waiter certainly queues: somebody is there, nothing is closed, barging or optional, and what
+    /// it asks for is possible. All of it stays true while the lock is held.
+    #[inline(always)]
+    fn must_queue(&self, queue: &Queue, permits: u32) -> bool {
+        self.word.glance() & (SLOW | CLOSED | BARGING) == SLOW
+            && permits.wrapping_sub(1) < queue.capacity
+            && self.attachment.is_bare()
+    }
+
+    /// Puts an ordinary waiter at the end of the line.
+    #[inline(always)]
+    fn link(&self, queue: &mut Queue, node: Pin<&Node>, waker: Waker) {
+        queue.len += 1;
+        queue.asked += node.permits() as u64;
+        queue.tickets += 1;
+        node.set_order(queue.tickets);
+        queue.list.push_back(node, stage::WAITING, Signal::Wake(waker));
+    }
+
+    fn join_rarely(&self, node: Pin<&Node>, waker: Waker) -> Stepped {
         if node.is(kind::FOREIGN) {
             node.set_stage(stage::SPENT);
             return Poll::Ready(Err(AcquireError::Foreign { name: self.name() }));
         }
-        // Foreign code, hence before the lock.
-        let waker = cx.waker().clone();
         let now = self.time();
         let mut queue = self.lock();
         match self.look(&queue, node, true) {
             Look::Taken => {
                 drop(queue);
                 node.set_stage(stage::SPENT);
-                self.count_immediate();
+                if !node.is(kind::REJOINS) {
+                    self.count_immediate();
+                }
                 Poll::Ready(Ok(UNMEASURED))
             }
             Look::Queue => {
                 let ahead = queue.len as usize;
                 node.set_since(now);
-                queue.len += 1;
-                queue.asked += node.permits() as u64;
                 if node.is(kind::REJOINS) {
+                    queue.len += 1;
+                    queue.asked += node.permits() as u64;
+                    // Serves nobody: it takes at once if it is the first and fits.
                     queue.list.insert(node, stage::WAITING, Signal::Wake(waker));
                     if let Some(extension) = self.attachment.get() {
                         bump(&extension.tally.rejoined, 1);
                     }
-                    // It may be the first now and smaller than whoever was.
-                    self.dispatch(queue, 0, now);
                 } else {
-                    queue.tickets += 1;
-                    node.set_order(queue.tickets);
-                    queue.list.push_back(node, stage::WAITING, Signal::Wake(waker));
-                    drop(queue);
-                    self.tell(Happening::Queued { ahead }, node.permits() as usize, Duration::ZERO);
-                    return Poll::Pending;
+                    self.link(&mut queue, node, waker);
                 }
+                drop(queue);
                 self.tell(Happening::Queued { ahead }, node.permits() as usize, Duration::ZERO);
-                match node.stage() {
-                    stage::WAITING | stage::NOTIFIED => Poll::Pending,
-                    _ => self.step(node, cx),
-                }
+                Poll::Pending
             }
             refused => {
                 drop(queue);
@@ -147,7 +173,6 @@ impl Semaphore {
 
     /// Takes, or marks the word so that every release comes to the lock. The mark is set by the same
     /// compare-and-swap that proves the count too small (I3).
-    #[inline]
     fn look(&self, queue: &Queue, node: Pin<&Node>, may_queue: bool) -> Look {
         let permits = node.permits();
         let mut word = self.word.load();
@@ -158,7 +183,9 @@ impl Semaphore {
             if permits == 0 {
                 return Look::Taken;
             }
-            let first = word & SLOW == 0 || word & BARGING != 0;
+            let first = word & SLOW == 0
+                || word & BARGING != 0
+                || node.is(kind::REJOINS) && queue.list.front().is_none_or(|head| head.key() > node.key());
             let next = if first && free(word) >= permits as i64 {
                 word - word::of(permits as i64)
             } else {
