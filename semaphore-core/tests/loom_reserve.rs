@@ -143,6 +143,25 @@ fn a_revocation_meets_the_poll_of_an_unpolled_grant() {
     });
 }
 
+/// The owner reads the note in its node as soon as the grant shows.
+#[test]
+fn a_release_meets_the_claim_of_a_revocable_grant() {
+    explore(|| {
+        let semaphore = Arc::new(Semaphore::new(1));
+        let held = hold(&semaphore, 1);
+        let mut reservation = revocable(&semaphore);
+        let waker = Waker::from(Arc::new(Counter::default()));
+        assert!(reservation.poll_reserve(&mut Context::from_waker(&waker)).is_pending());
+        let claiming = spawn(move || {
+            let _ = reservation.poll_reserve(&mut Context::from_waker(&waker));
+            drop(reservation.take());
+        });
+        held.release();
+        claiming.join().unwrap();
+        all_home(&semaphore, 1);
+    });
+}
+
 #[test]
 fn rejoining_meets_a_release() {
     explore(|| {
