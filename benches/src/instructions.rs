@@ -4,6 +4,8 @@
 //! [`measured`] is counted, and the count is divided by the operations done there.
 
 mod callgrind;
+mod layer;
+mod pool;
 mod semaphore;
 mod table;
 
@@ -52,5 +54,8 @@ impl Workload {
 
 /// Every workload, in the order of the table.
 pub fn workloads() -> Vec<Workload> {
-    semaphore::workloads()
+    let mut all = semaphore::workloads();
+    all.extend(layer::workloads());
+    all.extend(pool::workloads());
+    all
 }

@@ -5,9 +5,13 @@
 //! figure is made, what it means and what it leaves out.
 
 pub mod allocations;
+pub mod executor;
 pub mod gate;
 pub mod instructions;
+pub mod layer;
 pub mod poll;
+pub mod pool;
+pub mod queue;
 pub mod random;
 pub mod record;
 pub mod rounds;
@@ -21,5 +25,10 @@ use scenario::{Effort, Scenario};
 
 /// Every scenario of every subject, in the order of the tables.
 pub fn scenarios(effort: Effort) -> Vec<Scenario> {
-    semaphore::scenarios(effort)
+    let mut all = semaphore::scenarios(effort);
+    all.extend(queue::scenarios(effort));
+    all.extend(executor::scenarios(effort));
+    all.extend(layer::scenarios(effort));
+    all.extend(pool::scenarios(effort));
+    all
 }

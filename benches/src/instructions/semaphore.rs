@@ -43,12 +43,12 @@ pub(super) fn workloads() -> Vec<Workload> {
 
 fn free<S: Counting>(n: u64) {
     let semaphore = S::with(4);
-    measured(|| (0..n).for_each(|_| drop(poll::ready(semaphore.acquire()))));
+    measured(|| (0..n).for_each(|_| drop(S::permit(poll::ready(semaphore.acquire())))));
 }
 
 fn named(n: u64) {
     let semaphore = semaphore_core::Semaphore::new_named("instructions", 4);
-    measured(|| (0..n).for_each(|_| drop(poll::ready(semaphore.acquire()))));
+    measured(|| (0..n).for_each(|_| drop(poll::ready(semaphore.acquire()).expect("nobody closes it"))));
 }
 
 fn owned<S: OwnedCounting>(n: u64) {
@@ -58,7 +58,7 @@ fn owned<S: OwnedCounting>(n: u64) {
 
 fn many<S: Weighted>(n: u64) {
     let semaphore = S::with(4);
-    measured(|| (0..n).for_each(|_| drop(poll::ready(semaphore.acquire_many(black_box(3))))));
+    measured(|| (0..n).for_each(|_| drop(S::permit(poll::ready(semaphore.acquire_many(black_box(3)))))));
 }
 
 fn trying<S: Counting>(n: u64) {
@@ -90,7 +90,7 @@ fn handing<S: Counting>(n: u64) {
         semaphore.grant(1);
         for waiter in &mut waiters {
             match poll::once(waiter.as_mut()) {
-                Poll::Ready(permit) => drop(permit),
+                Poll::Ready(grant) => drop(S::permit(grant)),
                 Poll::Pending => panic!("a waiter was not served in its turn"),
             }
         }
@@ -104,7 +104,7 @@ fn flooding<S: Counting>(n: u64) {
         semaphore.grant(n as usize);
         for waiter in &mut waiters {
             match poll::once(waiter.as_mut()) {
-                Poll::Ready(permit) => S::keep(permit),
+                Poll::Ready(grant) => S::keep(S::permit(grant)),
                 Poll::Pending => panic!("a waiter was not served"),
             }
         }

@@ -71,7 +71,7 @@ pub(super) fn all(make: impl Fn(Who) -> Contender) -> Vec<Contender> {
 pub(super) fn gated<S: Counting>(contender: Contender) -> Contender {
     contender.gated(|| {
         let semaphore = S::with(3);
-        gate::check(3, || async { Ok(semaphore.acquire().await) })
+        gate::check(3, || async { Ok(S::permit(semaphore.acquire().await)) })
     })
 }
 
@@ -79,7 +79,9 @@ fn bare(who: Who, n: u64) -> Contender {
     fn work<S: Counting>(n: u64) -> Contender {
         Contender::timed(S::NAME, move || {
             let semaphore = S::with(4);
-            Box::new(move || Batch::time(n, || (0..n).for_each(|_| drop(poll::ready(semaphore.acquire())))))
+            Box::new(move || {
+                Batch::time(n, || (0..n).for_each(|_| drop(S::permit(poll::ready(semaphore.acquire())))))
+            })
         })
     }
     with_type!(who, work(n))
@@ -94,7 +96,7 @@ fn in_task(who: Who, n: u64) -> Contender {
                 let semaphore = Arc::clone(&semaphore);
                 let task = runtime.spawn(async move {
                     for _ in 0..n {
-                        drop(semaphore.acquire().await);
+                        drop(S::permit(semaphore.acquire().await));
                     }
                 });
                 Batch::time(n, || runtime.block_on(task).expect("the task ends"))
@@ -118,7 +120,7 @@ fn many<S: Weighted>(n: u64) -> Contender {
             Batch::time(n, || {
                 for _ in 0..n / 4 {
                     for permits in [1, 2, 3, 8] {
-                        drop(poll::ready(semaphore.acquire_many(black_box(permits))));
+                        drop(S::permit(poll::ready(semaphore.acquire_many(black_box(permits)))));
                     }
                 }
             })

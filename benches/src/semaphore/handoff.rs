@@ -52,7 +52,7 @@ async fn pass_on<S: Counting>(semaphore: Arc<S>, tasks: u64, turns: u64) {
             let semaphore = Arc::clone(&semaphore);
             tokio::spawn(async move {
                 for _ in 0..turns {
-                    let permit = semaphore.acquire().await;
+                    let permit = S::permit(semaphore.acquire().await);
                     tokio::task::yield_now().await;
                     drop(permit);
                 }

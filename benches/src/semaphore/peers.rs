@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use semaphore_core::{Fairness, Lease, OwnedLease, Semaphore};
+use semaphore_core::{AcquireError, Fairness, Lease, OwnedLease, Semaphore};
 
 /// A counting semaphore.
 pub trait Counting: Send + Sync + Sized + 'static {
@@ -13,8 +13,12 @@ pub trait Counting: Send + Sync + Sized + 'static {
     type Permit<'a>: Send;
     /// With this many free permits.
     fn with(permits: usize) -> Self;
-    /// Waits for one permit.
-    fn acquire(&self) -> impl Future<Output = Self::Permit<'_>> + Send;
+    /// What the future of an acquire gives: the permit, or a result that holds it.
+    type Grant<'a>: Send;
+    /// The permit in a grant.
+    fn permit(grant: Self::Grant<'_>) -> Self::Permit<'_>;
+    /// Waits for one permit. The future is the semaphore's own: a wrapper would be measured with it.
+    fn acquire(&self) -> impl Future<Output = Self::Grant<'_>> + Send;
     /// Takes one permit if one is free.
     fn try_acquire(&self) -> Option<Self::Permit<'_>>;
     /// Adds permits, waking whoever they serve.
@@ -26,12 +30,12 @@ pub trait Counting: Send + Sync + Sized + 'static {
 /// One whose permits can be had several at a time.
 pub trait Weighted: Counting {
     /// Waits for `permits` at once.
-    fn acquire_many(&self, permits: usize) -> impl Future<Output = Self::Permit<'_>> + Send;
+    fn acquire_many(&self, permits: usize) -> impl Future<Output = Self::Grant<'_>> + Send;
 }
 
 /// One whose permits can be owned.
 pub trait OwnedCounting: Counting {
-    /// An owned permit.
+    /// What an owned acquire gives.
     type Owned: Send + 'static;
     /// Waits for an owned permit.
     fn acquire_owned(self: &Arc<Self>) -> impl Future<Output = Self::Owned> + Send + 'static;
@@ -62,6 +66,7 @@ macro_rules! ours {
         impl Counting for $face {
             const NAME: &'static str = $name;
             type Permit<'a> = Lease<'a>;
+            type Grant<'a> = Result<Lease<'a>, AcquireError>;
 
             fn with(permits: usize) -> Self {
                 match $fairness {
@@ -74,8 +79,13 @@ macro_rules! ours {
             }
 
             #[inline]
-            async fn acquire(&self) -> Lease<'_> {
-                self.0.acquire().await.expect("nobody closes it")
+            fn permit(grant: Self::Grant<'_>) -> Lease<'_> {
+                grant.expect("nobody closes it")
+            }
+
+            #[inline]
+            fn acquire(&self) -> impl Future<Output = Self::Grant<'_>> + Send {
+                self.0.acquire()
             }
 
             #[inline]
@@ -94,20 +104,19 @@ macro_rules! ours {
 
         impl Weighted for $face {
             #[inline]
-            async fn acquire_many(&self, permits: usize) -> Lease<'_> {
-                self.0.acquire_many(permits).await.expect("within the ceiling")
+            fn acquire_many(&self, permits: usize) -> impl Future<Output = Self::Grant<'_>> + Send {
+                self.0.acquire_many(permits)
             }
         }
     };
 }
 
 impl OwnedCounting for Fair {
-    type Owned = OwnedLease;
+    type Owned = Result<OwnedLease, AcquireError>;
 
     #[inline]
-    fn acquire_owned(self: &Arc<Self>) -> impl Future<Output = OwnedLease> + Send + 'static {
-        let acquire = Arc::clone(&self.0).acquire_owned();
-        async move { acquire.await.expect("nobody closes it") }
+    fn acquire_owned(self: &Arc<Self>) -> impl Future<Output = Self::Owned> + Send + 'static {
+        Arc::clone(&self.0).acquire_owned()
     }
 }
 
@@ -117,14 +126,20 @@ ours!(Barging, "ours (barging)", Fairness::Barging);
 impl Counting for Tokio {
     const NAME: &'static str = "tokio";
     type Permit<'a> = tokio::sync::SemaphorePermit<'a>;
+    type Grant<'a> = Result<tokio::sync::SemaphorePermit<'a>, tokio::sync::AcquireError>;
 
     fn with(permits: usize) -> Self {
         Self(Arc::new(tokio::sync::Semaphore::new(permits)))
     }
 
     #[inline]
-    async fn acquire(&self) -> Self::Permit<'_> {
-        self.0.acquire().await.expect("nobody closes it")
+    fn permit(grant: Self::Grant<'_>) -> Self::Permit<'_> {
+        grant.expect("nobody closes it")
+    }
+
+    #[inline]
+    fn acquire(&self) -> impl Future<Output = Self::Grant<'_>> + Send {
+        self.0.acquire()
     }
 
     #[inline]
@@ -143,31 +158,36 @@ impl Counting for Tokio {
 
 impl Weighted for Tokio {
     #[inline]
-    async fn acquire_many(&self, permits: usize) -> Self::Permit<'_> {
-        self.0.acquire_many(permits as u32).await.expect("nobody closes it")
+    fn acquire_many(&self, permits: usize) -> impl Future<Output = Self::Grant<'_>> + Send {
+        self.0.acquire_many(permits as u32)
     }
 }
 
 impl OwnedCounting for Tokio {
-    type Owned = tokio::sync::OwnedSemaphorePermit;
+    type Owned = Result<tokio::sync::OwnedSemaphorePermit, tokio::sync::AcquireError>;
 
     fn acquire_owned(self: &Arc<Self>) -> impl Future<Output = Self::Owned> + Send + 'static {
-        let acquire = Arc::clone(&self.0).acquire_owned();
-        async move { acquire.await.expect("nobody closes it") }
+        Arc::clone(&self.0).acquire_owned()
     }
 }
 
 impl Counting for AsyncLock {
     const NAME: &'static str = "async-lock";
     type Permit<'a> = async_lock::SemaphoreGuard<'a>;
+    type Grant<'a> = async_lock::SemaphoreGuard<'a>;
 
     fn with(permits: usize) -> Self {
         Self(Arc::new(async_lock::Semaphore::new(permits)))
     }
 
     #[inline]
-    async fn acquire(&self) -> Self::Permit<'_> {
-        self.0.acquire().await
+    fn permit(grant: Self::Grant<'_>) -> Self::Permit<'_> {
+        grant
+    }
+
+    #[inline]
+    fn acquire(&self) -> impl Future<Output = Self::Grant<'_>> + Send {
+        self.0.acquire()
     }
 
     #[inline]
@@ -195,14 +215,20 @@ impl OwnedCounting for AsyncLock {
 impl Counting for Intrusive {
     const NAME: &'static str = "futures-intrusive";
     type Permit<'a> = futures_intrusive::sync::SemaphoreReleaser<'a>;
+    type Grant<'a> = futures_intrusive::sync::SemaphoreReleaser<'a>;
 
     fn with(permits: usize) -> Self {
         Self(futures_intrusive::sync::Semaphore::new(true, permits))
     }
 
     #[inline]
-    async fn acquire(&self) -> Self::Permit<'_> {
-        self.0.acquire(1).await
+    fn permit(grant: Self::Grant<'_>) -> Self::Permit<'_> {
+        grant
+    }
+
+    #[inline]
+    fn acquire(&self) -> impl Future<Output = Self::Grant<'_>> + Send {
+        self.0.acquire(1)
     }
 
     #[inline]
@@ -221,7 +247,7 @@ impl Counting for Intrusive {
 
 impl Weighted for Intrusive {
     #[inline]
-    async fn acquire_many(&self, permits: usize) -> Self::Permit<'_> {
-        self.0.acquire(permits).await
+    fn acquire_many(&self, permits: usize) -> impl Future<Output = Self::Grant<'_>> + Send {
+        self.0.acquire(permits)
     }
 }

@@ -55,7 +55,7 @@ fn handing(who: Who) -> Contender {
                 Batch::time(WAITERS, || {
                     semaphore.grant(1);
                     // Each guard is dropped at once, which serves the next one.
-                    serve(&mut waiters, drop);
+                    serve(&mut waiters, |grant| drop(S::permit(grant)));
                 })
             })
         })
@@ -71,7 +71,7 @@ fn flooding(who: Who) -> Contender {
                 let mut waiters = poll::queue((0..WAITERS).map(|_| semaphore.acquire()));
                 Batch::time(WAITERS, || {
                     semaphore.grant(WAITERS as usize);
-                    serve(&mut waiters, S::keep);
+                    serve(&mut waiters, |grant| S::keep(S::permit(grant)));
                 })
             })
         })
@@ -103,7 +103,7 @@ fn surviving(who: Who) -> Contender {
                 waiters.retain(|_| random.below(2) == 0);
                 Batch::time(waiters.len() as u64, || {
                     semaphore.grant(1);
-                    serve(&mut waiters, drop);
+                    serve(&mut waiters, |grant| drop(S::permit(grant)));
                 })
             })
         })
@@ -122,7 +122,7 @@ fn gathering<S: Weighted>() -> Contender {
                 assert!(poll::once(waiter.as_mut()).is_pending());
                 let part = Batch::time(64, || {
                     drop(held);
-                    drop(poll::ready(waiter.as_mut()));
+                    drop(S::permit(poll::ready(waiter.as_mut())));
                 });
                 batch.elapsed += part.elapsed;
                 batch.operations += part.operations;
