@@ -10,7 +10,7 @@ use pin_project::pin_project;
 use crate::{
     Rejected,
     counts::Outcome,
-    policy::{Answer, Note},
+    policy::{Answer, Policy},
     running::Running,
     waiting::Waiting,
     within,
@@ -34,13 +34,13 @@ use crate::{
 /// ```
 #[pin_project]
 #[must_use = "futures do nothing unless polled"]
-pub struct ResponseFuture<F, P> {
+pub struct ResponseFuture<F, P: Policy> {
     // Dropped before the lease in `stage`.
     #[pin]
     future: Option<F>,
     stage: Stage,
     policy: P,
-    note: Note,
+    note: P::Note,
 }
 
 pub(crate) enum Stage {
@@ -50,21 +50,19 @@ pub(crate) enum Stage {
     Over,
 }
 
-impl<F, P> ResponseFuture<F, P> {
+impl<F, P: Policy> ResponseFuture<F, P> {
     #[inline]
-    pub(crate) fn new(future: Option<F>, stage: Stage, policy: P, note: Note) -> Self {
+    pub(crate) fn new(future: Option<F>, stage: Stage, policy: P, note: P::Note) -> Self {
         ResponseFuture { future, stage, policy, note }
     }
 }
 
 /// Frees the lease when the inner future unwinds: the owner may keep the wreck.
-struct Unwinding<'a>(&'a mut Stage);
+struct Unwinding<'a>(&'a mut Running);
 
 impl Drop for Unwinding<'_> {
     fn drop(&mut self) {
-        if let Stage::Running(running) = std::mem::replace(self.0, Stage::Over) {
-            running.end(Outcome::Failed);
-        }
+        self.0.take().end(Outcome::Failed);
     }
 }
 
@@ -78,42 +76,59 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        if let Stage::Waiting(waiting) = this.stage {
-            match ready!(waiting.poll(cx)) {
-                Ok(running) => *this.stage = Stage::Running(this.note.admitted(running)),
-                Err(rejected) => *this.stage = Stage::Rejected(rejected),
+        if !matches!(this.stage, Stage::Running(_)) {
+            match ready!(poll_admission(this.stage, cx)) {
+                Ok(mut running) => {
+                    P::admit(this.note, &mut running);
+                    *this.stage = Stage::Running(running);
+                }
+                Err(rejected) => {
+                    this.future.set(None);
+                    return Poll::Ready(this.policy.refuse(rejected));
+                }
             }
         }
-        let identity = match this.stage {
-            Stage::Running(running) => running.identity(),
-            _ => {
-                let Stage::Rejected(rejected) = std::mem::replace(this.stage, Stage::Over) else {
-                    panic!("`ResponseFuture` polled after its end");
-                };
-                this.future.set(None);
-                return Poll::Ready(this.policy.refuse(rejected));
-            }
+        let (Stage::Running(running), Some(future)) = (&mut *this.stage, this.future.as_mut().as_pin_mut())
+        else {
+            polled_after_end()
         };
-        let Some(future) = this.future.as_mut().as_pin_mut() else {
-            panic!("`ResponseFuture` polled after its end");
-        };
-        let unwinding = Unwinding(this.stage);
-        let within = within::enter(identity);
+        let unwinding = Unwinding(running);
+        let within = within::enter(unwinding.0.identity());
         let polled = future.poll(cx);
         drop(within);
         std::mem::forget(unwinding);
         let result = ready!(polled);
         this.future.set(None);
-        let Stage::Running(running) = std::mem::replace(this.stage, Stage::Over) else {
-            unreachable!("the stage was looked at above");
-        };
-        Poll::Ready(this.policy.finish(result, this.note.request(running)))
+        let Stage::Running(running) = this.stage else { polled_after_end() };
+        let running = running.take();
+        Poll::Ready(this.policy.finish(result, running, this.note))
     }
 }
 
-impl<F, P> fmt::Debug for ResponseFuture<F, P> {
+/// Waits for the lease, or takes the rejection out.
+#[cold]
+fn poll_admission(stage: &mut Stage, cx: &mut Context<'_>) -> Poll<Result<Running, Rejected>> {
+    if let Stage::Waiting(waiting) = stage {
+        return waiting.poll(cx).map_err(|rejected| {
+            *stage = Stage::Over;
+            rejected
+        });
+    }
+    match std::mem::replace(stage, Stage::Over) {
+        Stage::Rejected(rejected) => Poll::Ready(Err(rejected)),
+        _ => polled_after_end(),
+    }
+}
+
+#[cold]
+fn polled_after_end() -> ! {
+    panic!("`ResponseFuture` polled after its end")
+}
+
+impl<F, P: Policy> fmt::Debug for ResponseFuture<F, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stage = match self.stage {
+            Stage::Running(_) if self.future.is_none() => "over",
             Stage::Running(_) => "running",
             Stage::Waiting(_) => "queued",
             Stage::Rejected(_) => "rejected",

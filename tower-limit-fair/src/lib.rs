@@ -11,7 +11,6 @@ mod drain;
 mod error;
 mod future;
 mod gate;
-mod hold;
 mod layer;
 mod limit;
 mod mode;

@@ -28,12 +28,21 @@ pub use grpc::Grpc;
 pub trait Policy: Clone + sealed::Sealed {
     /// Whether it has a way to turn a request away.
     const REJECTS: bool;
+
+    /// What a response future remembers of its request.
+    #[doc(hidden)]
+    type Note;
+
+    /// The request has its lease.
+    #[doc(hidden)]
+    #[inline]
+    fn admit(_: &mut Self::Note, _: &mut Running) {}
 }
 
 /// What a policy reads from a request before the inner service gets it. Sealed.
 pub trait Prepare<Req>: Policy {
     #[doc(hidden)]
-    fn prepare(&self, request: &mut Req) -> Note;
+    fn prepare(&self, request: &mut Req) -> Self::Note;
 }
 
 /// What a policy makes of an inner service's result. Sealed.
@@ -44,57 +53,17 @@ pub trait Answer<Res, E>: Policy {
     type Error;
 
     #[doc(hidden)]
-    fn finish(&self, result: Result<Res, E>, running: Request) -> Result<Self::Response, Self::Error>;
+    fn finish(
+        &self,
+        result: Result<Res, E>,
+        running: Running,
+        note: &Self::Note,
+    ) -> Result<Self::Response, Self::Error>;
     /// The inner service's readiness error.
     #[doc(hidden)]
     fn fail_ready(&self, error: E) -> Self::Error;
     #[doc(hidden)]
     fn refuse(&self, rejected: Rejected) -> Result<Self::Response, Self::Error>;
-}
-
-/// What a response future remembers of its request.
-#[derive(Debug, Default)]
-pub struct Note {
-    /// The answer has no body, whatever its headers say (HEAD).
-    #[cfg(feature = "http")]
-    pub(crate) bodyless: bool,
-    #[cfg(feature = "http")]
-    pub(crate) handle: Option<crate::LeaseHandle>,
-}
-
-impl Note {
-    /// Shares the lease with the request's handle, if it has one.
-    #[inline]
-    #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "only HTTP requests have handles"))]
-    pub(crate) fn admitted(&mut self, mut running: Running) -> Running {
-        #[cfg(feature = "http")]
-        if let Some(handle) = self.handle.take() {
-            running.share(handle);
-        }
-        running
-    }
-
-    #[inline]
-    pub(crate) fn request(&self, running: Running) -> Request {
-        Request {
-            running,
-            #[cfg(feature = "http")]
-            bodyless: self.bodyless,
-        }
-    }
-}
-
-/// A request that was admitted and is being answered.
-pub struct Request {
-    pub(crate) running: Running,
-    #[cfg(feature = "http")]
-    pub(crate) bodyless: bool,
-}
-
-impl std::fmt::Debug for Request {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Request").finish_non_exhaustive()
-    }
 }
 
 mod sealed {

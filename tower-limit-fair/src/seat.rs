@@ -6,8 +6,9 @@ use std::{
 };
 
 use crate::{
-    Mode, Rejected,
+    Mode,
     counts::Outcome,
+    future::Stage,
     gate::{Gate, Phase, Refusal},
     running::Running,
     turn::Turn,
@@ -21,13 +22,6 @@ pub(crate) struct Seat {
     refusal: Option<Refusal>,
     /// The refusal went out as Ready, and the next `poll_ready` starts afresh.
     told: bool,
-}
-
-/// How a request enters.
-pub(crate) enum Entry {
-    Running(Running),
-    Waiting(Waiting),
-    Rejected(Rejected),
 }
 
 impl Seat {
@@ -89,46 +83,57 @@ impl Seat {
 
     /// The lease, place or rejection of one request that needs `permits`.
     #[inline]
-    pub(crate) fn enter(&mut self, permits: usize) -> Entry {
+    pub(crate) fn enter(&mut self, permits: usize) -> Stage {
         if let Some(turn) = &mut self.turn {
             if let Some(lease) = turn.take() {
-                return Entry::Running(Running::new(&self.gate, lease));
+                return Stage::Running(Running::new(&self.gate, lease));
             }
+        } else if self.refusal.is_none() && self.gate.phase() == Phase::Open {
+            return match self.gate.attempt(permits) {
+                Ok(lease) => Stage::Running(Running::new(&self.gate, lease)),
+                Err(refusal) => self.wait_or_reject(permits, refusal),
+            };
         }
         self.enter_late(permits)
     }
 
-    fn enter_late(&mut self, permits: usize) -> Entry {
+    /// A place from `poll_ready`, a refusal from there, or a drain.
+    #[cold]
+    fn enter_late(&mut self, permits: usize) -> Stage {
         let refusal = self.refusal.take();
         // Still queued, or revoked while it was idle: the response future goes on with this place.
         if refusal.is_none() {
             if let Some(turn) = self.turn.take_if(|turn| turn.has_place()) {
-                return Entry::Waiting(Waiting::new(&self.gate, turn, permits));
+                return Stage::Waiting(Waiting::new(&self.gate, turn, permits));
             }
         }
         if self.gate.phase() != Phase::Open {
-            return Entry::Rejected(self.gate.reject(crate::Reason::Draining, None));
+            return Stage::Rejected(self.gate.reject(crate::Reason::Draining, None));
         }
-        let refusal = match self.gate.attempt(permits) {
-            Ok(lease) => return Entry::Running(Running::new(&self.gate, lease)),
-            Err(Refusal::NoPermits) => refusal.unwrap_or(Refusal::NoPermits),
-            Err(other) => other,
-        };
+        match self.gate.attempt(permits) {
+            Ok(lease) => Stage::Running(Running::new(&self.gate, lease)),
+            Err(Refusal::NoPermits) => self.wait_or_reject(permits, refusal.unwrap_or(Refusal::NoPermits)),
+            Err(other) => self.wait_or_reject(permits, other),
+        }
+    }
+
+    #[cold]
+    fn wait_or_reject(&mut self, permits: usize, refusal: Refusal) -> Stage {
         if matches!(refusal, Refusal::NoPermits) && self.gate.mode != Mode::Shed {
-            if !self.gate.queue_is_full() {
-                let turn = Turn::new(&self.gate);
-                return Entry::Waiting(Waiting::new(&self.gate, turn, permits));
+            if self.gate.queue_is_full() {
+                return Stage::Rejected(self.gate.reject(crate::Reason::QueueFull, None));
             }
-            return Entry::Rejected(self.gate.reject(crate::Reason::QueueFull, None));
+            let turn = Turn::new(&self.gate);
+            return Stage::Waiting(Waiting::new(&self.gate, turn, permits));
         }
         let (reason, waited) = refusal.parts();
-        Entry::Rejected(self.gate.reject(reason, waited))
+        Stage::Rejected(self.gate.reject(reason, waited))
     }
 
     /// A request that needs no lease.
-    pub(crate) fn exempt(&mut self) -> Entry {
+    pub(crate) fn exempt(&mut self) -> Stage {
         self.gate.count(Outcome::Exempt);
-        Entry::Running(Running::exempt())
+        Stage::Running(Running::exempt())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     future::Stage,
     policy::{Answer, Prepare, Wait},
     rule::{AnyRequest, Rule},
-    seat::{Entry, Seat},
+    seat::Seat,
     within,
 };
 
@@ -119,20 +119,20 @@ where
 
     #[inline]
     fn call(&mut self, mut request: Req) -> Self::Future {
-        let entry = match self.rule.weigh(&request) {
+        let mut stage = match self.rule.weigh(&request) {
             Some(permits) => self.seat.enter(permits),
             None => self.seat.exempt(),
         };
-        let policy = self.policy.clone();
         let mut note = self.policy.prepare(&mut request);
-        let stage = match entry {
-            Entry::Running(running) => Stage::Running(note.admitted(running)),
-            Entry::Waiting(waiting) => Stage::Waiting(waiting),
-            Entry::Rejected(rejected) => {
-                return ResponseFuture::new(None, Stage::Rejected(rejected), policy, note);
+        let future = match &mut stage {
+            Stage::Rejected(_) => None,
+            Stage::Running(running) => {
+                P::admit(&mut note, running);
+                Some(self.service.call(request))
             }
+            _ => Some(self.service.call(request)),
         };
-        ResponseFuture::new(Some(self.service.call(request)), stage, policy, note)
+        ResponseFuture::new(future, stage, self.policy.clone(), note)
     }
 }
 

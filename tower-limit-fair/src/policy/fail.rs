@@ -1,5 +1,5 @@
-use super::{Answer, Note, Policy, Prepare, Request};
-use crate::{LimitError, Rejected, counts::Outcome};
+use super::{Answer, Policy, Prepare};
+use crate::{LimitError, Rejected, counts::Outcome, running::Running};
 
 /// Rejections are errors: `LimitError::Rejected` beside the inner service's own in `LimitError::Inner`.
 ///
@@ -17,13 +17,12 @@ pub struct Fail;
 
 impl Policy for Fail {
     const REJECTS: bool = true;
+    type Note = ();
 }
 
 impl<Req> Prepare<Req> for Fail {
     #[inline]
-    fn prepare(&self, _: &mut Req) -> Note {
-        Note::default()
-    }
+    fn prepare(&self, _: &mut Req) {}
 }
 
 impl<Res, E> Answer<Res, E> for Fail {
@@ -31,8 +30,8 @@ impl<Res, E> Answer<Res, E> for Fail {
     type Error = LimitError<E>;
 
     #[inline]
-    fn finish(&self, result: Result<Res, E>, request: Request) -> Result<Res, LimitError<E>> {
-        request.running.end(if result.is_ok() { Outcome::Completed } else { Outcome::Failed });
+    fn finish(&self, result: Result<Res, E>, running: Running, (): &()) -> Result<Res, LimitError<E>> {
+        running.end(if result.is_ok() { Outcome::Completed } else { Outcome::Failed });
         result.map_err(LimitError::Inner)
     }
 

@@ -3,8 +3,11 @@ use http_body::Body;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-use super::{Answer, Note, Policy, Prepare, Request, http::Answering};
-use crate::{LimitedBody, Rejected};
+use super::{
+    Answer, Policy, Prepare,
+    http::{Answering, Note},
+};
+use crate::{LimitedBody, Rejected, running::Running};
 
 /// Rejections are gRPC statuses with `RetryInfo`: UNAVAILABLE, or RESOURCE_EXHAUSTED for a caller's own quota.
 ///
@@ -44,6 +47,12 @@ impl Default for Grpc {
 
 impl Policy for Grpc {
     const REJECTS: bool = true;
+    type Note = Note;
+
+    #[inline]
+    fn admit(note: &mut Note, running: &mut Running) {
+        note.admit(running);
+    }
 }
 
 impl<B> Prepare<http::Request<B>> for Grpc {
@@ -58,8 +67,13 @@ impl<B: Body + Default, E> Answer<Response<B>, E> for Grpc {
     type Error = E;
 
     #[inline]
-    fn finish(&self, result: Result<Response<B>, E>, request: Request) -> Result<Self::Response, E> {
-        self.answering.finish(result, request)
+    fn finish(
+        &self,
+        result: Result<Response<B>, E>,
+        running: Running,
+        note: &Note,
+    ) -> Result<Self::Response, E> {
+        self.answering.finish(result, running, note)
     }
 
     fn fail_ready(&self, error: E) -> E {

@@ -1,8 +1,8 @@
 use http::{HeaderValue, Method, Response, StatusCode, header::RETRY_AFTER};
 use http_body::Body;
 
-use super::{Answer, Note, Policy, Prepare, Request};
-use crate::{HoldUntil, LeaseHandle, LimitedBody, Rejected, counts::Outcome};
+use super::{Answer, Policy, Prepare};
+use crate::{HoldUntil, LeaseHandle, LimitedBody, Rejected, counts::Outcome, running::Running};
 
 /// Rejections are HTTP responses, so a server needs no error handling for them.
 ///
@@ -29,6 +29,24 @@ pub(crate) struct Answering {
     pub(crate) lease_handle: bool,
 }
 
+/// What a response future remembers of an HTTP request.
+#[derive(Debug)]
+pub struct Note {
+    /// The answer has no body, whatever its headers say (HEAD).
+    bodyless: bool,
+    handle: Option<LeaseHandle>,
+}
+
+impl Note {
+    /// Shares the lease with the request's handle, if it has one.
+    #[inline]
+    pub(crate) fn admit(&mut self, running: &mut Running) {
+        if let Some(handle) = self.handle.take() {
+            running.share(handle);
+        }
+    }
+}
+
 impl Answering {
     pub(crate) const DEFAULT: Answering = Answering { hold: HoldUntil::BodyEnd, lease_handle: false };
 
@@ -45,25 +63,25 @@ impl Answering {
     pub(crate) fn finish<B: Body, E>(
         &self,
         result: Result<Response<B>, E>,
-        request: Request,
+        running: Running,
+        note: &Note,
     ) -> Result<Response<LimitedBody<B>>, E> {
         let response = match result {
             Ok(response) => response,
             Err(error) => {
-                request.running.end(Outcome::Failed);
+                running.end(Outcome::Failed);
                 return Err(error);
             }
         };
-        let empty = request.bodyless
+        let empty = note.bodyless
             || matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             || response.status().is_informational()
             || response.body().is_end_stream()
             || response.body().size_hint().exact() == Some(0);
         if self.hold == HoldUntil::Head || empty {
-            request.running.end(Outcome::Completed);
+            running.end(Outcome::Completed);
             return Ok(response.map(LimitedBody::free));
         }
-        let running = request.running;
         #[cfg(feature = "time")]
         let running = running.begin_body();
         Ok(response.map(|body| LimitedBody::holding(body, running)))
@@ -78,6 +96,12 @@ impl<M> Http<M> {
 
 impl<M: Clone> Policy for Http<M> {
     const REJECTS: bool = true;
+    type Note = Note;
+
+    #[inline]
+    fn admit(note: &mut Note, running: &mut Running) {
+        note.admit(running);
+    }
 }
 
 impl<M: Clone, B> Prepare<http::Request<B>> for Http<M> {
@@ -96,8 +120,13 @@ where
     type Error = E;
 
     #[inline]
-    fn finish(&self, result: Result<Response<B>, E>, request: Request) -> Result<Self::Response, E> {
-        self.answering.finish(result, request)
+    fn finish(
+        &self,
+        result: Result<Response<B>, E>,
+        running: Running,
+        note: &Note,
+    ) -> Result<Self::Response, E> {
+        self.answering.finish(result, running, note)
     }
 
     fn fail_ready(&self, error: E) -> E {

@@ -1,5 +1,5 @@
-use super::{Answer, Note, Policy, Prepare, Request};
-use crate::{Rejected, counts::Outcome};
+use super::{Answer, Policy, Prepare};
+use crate::{Rejected, counts::Outcome, running::Running};
 
 /// Pure backpressure: the inner service's own response and error, and no way to reject.
 ///
@@ -23,13 +23,12 @@ pub struct Wait;
 
 impl Policy for Wait {
     const REJECTS: bool = false;
+    type Note = ();
 }
 
 impl<Req> Prepare<Req> for Wait {
     #[inline]
-    fn prepare(&self, _: &mut Req) -> Note {
-        Note::default()
-    }
+    fn prepare(&self, _: &mut Req) {}
 }
 
 impl<Res, E> Answer<Res, E> for Wait {
@@ -37,8 +36,8 @@ impl<Res, E> Answer<Res, E> for Wait {
     type Error = E;
 
     #[inline]
-    fn finish(&self, result: Result<Res, E>, request: Request) -> Result<Res, E> {
-        request.running.end(if result.is_ok() { Outcome::Completed } else { Outcome::Failed });
+    fn finish(&self, result: Result<Res, E>, running: Running, (): &()) -> Result<Res, E> {
+        running.end(if result.is_ok() { Outcome::Completed } else { Outcome::Failed });
         result
     }
 
