@@ -184,6 +184,38 @@ impl<P, A, D> Builder<P, A, D> {
         self
     }
 
+    /// Measures how long each lease is held, for the metric `fair_semaphore_lease_seconds`: two clock reads per request.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tower_limit_fair::ConcurrencyLimitLayer;
+    /// let layer = ConcurrencyLimitLayer::builder().limit(4).name("doc-lease-time").lease_time().build()?;
+    /// # Ok::<(), tower_limit_fair::BuildError>(())
+    /// ```
+    pub fn lease_time(mut self) -> Self {
+        self.spec.lease_time = true;
+        self
+    }
+
+    /// Counts leases held longer than this as overdue when they come home; implies `lease_time`.
+    ///
+    /// With the feature `tracing` each is a warning too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use tower_limit_fair::ConcurrencyLimitLayer;
+    /// let layer =
+    ///     ConcurrencyLimitLayer::server_builder(4).warn_lease_after(Duration::from_secs(60)).build()?;
+    /// # Ok::<(), tower_limit_fair::BuildError>(())
+    /// ```
+    pub fn warn_lease_after(mut self, age: Duration) -> Self {
+        self.spec.warn_lease_after = Some(age);
+        self
+    }
+
     /// Lets requests pass without a lease: health checks, metrics. With `Mode::Deferred` and `Mode::Shed`.
     ///
     /// # Examples

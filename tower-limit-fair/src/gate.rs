@@ -45,6 +45,8 @@ pub(crate) struct Gate {
     pub(crate) pace: AtomicU64,
     #[cfg(feature = "time")]
     pub(crate) reaper: crate::reaper::Reaper,
+    #[cfg(feature = "metrics")]
+    pub(crate) instruments: crate::metrics::Instruments,
 }
 
 /// What a gate is made from.
@@ -62,7 +64,7 @@ pub(crate) struct GateParts {
 
 impl Gate {
     pub(crate) fn new(parts: GateParts) -> Arc<Self> {
-        Arc::new(Gate {
+        let gate = Arc::new(Gate {
             semaphore: parts.semaphore,
             name: parts.name,
             mode: parts.mode,
@@ -78,7 +80,12 @@ impl Gate {
             pace: AtomicU64::new(0),
             #[cfg(feature = "time")]
             reaper: crate::reaper::Reaper::default(),
-        })
+            #[cfg(feature = "metrics")]
+            instruments: crate::metrics::Instruments::default(),
+        });
+        #[cfg(feature = "metrics")]
+        gate.bind_metrics();
+        gate
     }
 
     /// Whether the gate counts every request, and not only the rare ends.
@@ -130,8 +137,26 @@ impl Gate {
         })
     }
 
+    /// Whether a request could be admitted at once, as far as one look can tell. Spares a vain attempt, which the
+    /// semaphore would count as an acquire of its own.
+    #[inline]
+    pub(crate) fn looks_free(&self, permits: usize) -> bool {
+        self.semaphore.available_permits() >= permits && !self.semaphore.has_waiters()
+    }
+
+    /// Why a request could not wait either, if so.
+    pub(crate) fn cannot_wait(&self, permits: usize) -> Option<Reason> {
+        if self.semaphore.is_closed() {
+            return Some(Reason::Closed);
+        }
+        if permits > 1 && permits > self.semaphore.snapshot().ceiling {
+            return Some(Reason::TooLarge);
+        }
+        self.queue_is_full().then_some(Reason::QueueFull)
+    }
+
     /// Whether a request that has to wait now would find the queue full.
-    pub(crate) fn queue_is_full(&self) -> bool {
+    fn queue_is_full(&self) -> bool {
         self.max_waiters.is_some_and(|most| self.semaphore.queue_len() >= most)
     }
 

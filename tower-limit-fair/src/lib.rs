@@ -46,8 +46,12 @@ mod connection;
 mod listener;
 #[cfg(feature = "load")]
 mod load;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 #[cfg(feature = "grpc")]
 mod named_service;
+#[cfg(feature = "metrics")]
+mod publishing;
 #[cfg(feature = "builder")]
 mod service_builder;
 

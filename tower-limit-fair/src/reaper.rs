@@ -208,6 +208,8 @@ impl Task {
         self.time_out(now);
         let reaped = gate.reap(now.into_std()).map(Instant::from_std);
         self.measure(now);
+        #[cfg(feature = "metrics")]
+        gate.publish();
 
         let mut desk = reaper.desk();
         let mut waits = gate.semaphore.has_waiters();

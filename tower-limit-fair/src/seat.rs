@@ -89,10 +89,15 @@ impl Seat {
                 return Stage::Running(Running::new(&self.gate, lease));
             }
         } else if self.refusal.is_none() && self.gate.phase() == Phase::Open {
-            return match self.gate.attempt(permits) {
-                Ok(lease) => Stage::Running(Running::new(&self.gate, lease)),
-                Err(refusal) => self.wait_or_reject(permits, refusal),
+            let refusal = if self.gate.mode == Mode::Shed || self.gate.looks_free(permits) {
+                match self.gate.attempt(permits) {
+                    Ok(lease) => return Stage::Running(Running::new(&self.gate, lease)),
+                    Err(refusal) => refusal,
+                }
+            } else {
+                Refusal::NoPermits
             };
+            return self.wait_or_reject(permits, refusal);
         }
         self.enter_late(permits)
     }
@@ -120,8 +125,8 @@ impl Seat {
     #[cold]
     fn wait_or_reject(&mut self, permits: usize, refusal: Refusal) -> Stage {
         if matches!(refusal, Refusal::NoPermits) && self.gate.mode != Mode::Shed {
-            if self.gate.queue_is_full() {
-                return Stage::Rejected(self.gate.reject(crate::Reason::QueueFull, None));
+            if let Some(reason) = self.gate.cannot_wait(permits) {
+                return Stage::Rejected(self.gate.reject(reason, None));
             }
             let turn = Turn::new(&self.gate);
             return Stage::Waiting(Waiting::new(&self.gate, turn, permits));

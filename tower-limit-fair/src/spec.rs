@@ -25,6 +25,8 @@ pub(crate) struct Spec {
     pub(crate) queue_timeout: Option<Duration>,
     pub(crate) reservation_ttl: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
+    pub(crate) lease_time: bool,
+    pub(crate) warn_lease_after: Option<Duration>,
     /// Whether answered requests hold their lease beyond the head.
     pub(crate) holds_body: bool,
 }
@@ -40,6 +42,8 @@ impl Spec {
             queue_timeout: None,
             reservation_ttl: Some(RESERVATION_TTL),
             max_hold: None,
+            lease_time: false,
+            warn_lease_after: None,
             holds_body: true,
         }
     }
@@ -78,6 +82,12 @@ impl Spec {
         }
         if let Some(ceiling) = self.max_limit {
             builder = builder.ceiling(ceiling);
+        }
+        if self.lease_time {
+            builder = builder.lease_time();
+        }
+        if let Some(age) = self.warn_lease_after {
+            builder = builder.warn_lease_after(age);
         }
         builder.build()
     }

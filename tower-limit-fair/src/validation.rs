@@ -25,6 +25,8 @@ pub(crate) fn check(
             ("name", spec.name.is_some()),
             ("queue", spec.queue.is_some()),
             ("max_limit", spec.max_limit.is_some()),
+            ("lease_time", spec.lease_time),
+            ("warn_lease_after", spec.warn_lease_after.is_some()),
         ] {
             if set {
                 return Err(BuildError::SharedSemaphore { option });
@@ -40,6 +42,7 @@ pub(crate) fn check(
         ("queue_timeout", spec.queue_timeout),
         ("reservation_ttl", spec.reservation_ttl),
         ("max_hold", spec.max_hold),
+        ("warn_lease_after", spec.warn_lease_after),
     ] {
         if value.is_some_and(|value| value.is_zero()) {
             return Err(BuildError::ZeroDuration { name: name(), option });
