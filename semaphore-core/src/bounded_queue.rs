@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::atomic::Lock;
 use crate::wake::Foreign;
 use crate::word::{self, SLOW, WATCH, free};
-use crate::{AcquireError, BuildError, Lease, Semaphore, TryAcquireError};
+use crate::{BuildError, Lease, Semaphore, TryAcquireError};
 
 /// Why an item was not pushed; it comes back inside.
 ///
@@ -457,7 +457,7 @@ impl<T> BoundedQueue<T> {
     pub async fn push_timeout(&self, item: T, wait: std::time::Duration) -> Result<(), PushError<T>> {
         match self.room.acquire_timeout(wait).await {
             Ok(slot) => self.put(slot, item),
-            Err(AcquireError::TimedOut { .. }) => Err(PushError::TimedOut(item)),
+            Err(crate::AcquireError::TimedOut { .. }) => Err(PushError::TimedOut(item)),
             Err(_) => Err(PushError::Closed(item)),
         }
     }
@@ -480,7 +480,7 @@ impl<T> BoundedQueue<T> {
     pub async fn pop_timeout(&self, wait: std::time::Duration) -> Result<T, PopError> {
         match self.stock.acquire_timeout(wait).await {
             Ok(promise) => self.take(promise),
-            Err(AcquireError::TimedOut { .. }) => Err(PopError::TimedOut),
+            Err(crate::AcquireError::TimedOut { .. }) => Err(PopError::TimedOut),
             Err(_) => self.take_rest(),
         }
     }
@@ -505,7 +505,7 @@ impl<T> BoundedQueue<T> {
     pub async fn reserve_timeout(&self, wait: std::time::Duration) -> Result<Slot<'_, T>, PopError> {
         match self.room.acquire_timeout(wait).await {
             Ok(slot) => Ok(Slot { queue: self, slot }),
-            Err(AcquireError::TimedOut { .. }) => Err(PopError::TimedOut),
+            Err(crate::AcquireError::TimedOut { .. }) => Err(PopError::TimedOut),
             Err(_) => Err(PopError::Closed),
         }
     }

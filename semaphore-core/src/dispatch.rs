@@ -43,8 +43,8 @@ impl Semaphore {
         if self.word.glance() & OBSERVED == 0 { 0 } else { self.extension().now() }
     }
 
-    #[inline]
     /// Adds `incoming` permits and serves whoever can be served now, then wakes them without the lock.
+    #[inline]
     pub(crate) fn dispatch<'a>(&'a self, mut queue: Guard<'a, Queue>, incoming: u32, now: u64) {
         let mut one = One::default();
         let more = self.serve(&mut queue, incoming, now, &mut one);
@@ -89,8 +89,8 @@ impl Semaphore {
         }
     }
 
-    #[inline]
     /// Serves from the head while `wakers` has room; true when it stopped for want of room.
+    #[inline]
     fn serve(&self, queue: &mut Queue, incoming: u32, now: u64, wakers: &mut impl Wakers) -> bool {
         let word = self.word.load();
         if word & (BARGING | CLOSED) != 0 {

@@ -91,6 +91,7 @@ mod extension;
 mod fairness;
 mod generation;
 mod lease;
+mod leaving;
 mod list;
 mod name;
 mod observer;

@@ -9,8 +9,9 @@ use pin_project_lite::pin_project;
 
 use crate::event::Happening;
 use crate::lease::Holding;
+use crate::leaving::Leaving;
 use crate::list::{Node, kind, stage};
-use crate::waiting::{Leaving, UNMEASURED};
+use crate::waiting::UNMEASURED;
 use crate::word;
 use crate::{AcquireError, Rejoin, Semaphore, Ticket};
 

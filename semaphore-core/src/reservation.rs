@@ -8,9 +8,10 @@ use std::time::Duration;
 use crate::event::Happening;
 use crate::extension::Extension;
 use crate::lease::Holding;
+use crate::leaving::Leaving;
 use crate::list::{kind, stage};
 use crate::place::clamp;
-use crate::waiting::{Leaving, UNMEASURED};
+use crate::waiting::UNMEASURED;
 use crate::{AcquireError, OwnedLease, Rejoin, Semaphore, Ticket, word};
 
 /// Where the reservation stands.

@@ -121,15 +121,17 @@ impl Semaphore {
         let queue = self.lock();
         let reading = |_: ()| extension.map_or((0, 0, 0), |extension| extension.generations.reading());
         let mut reserved = reading(());
-        // Reservations come and go without the lock: the word belongs to two equal readings around it.
-        let word = loop {
-            let word = self.word.load();
+        // Reservations come and go without the lock: the word belongs to two equal readings around it. Under a storm
+        // of them the last try has to do; then the permits that just moved show as held.
+        let mut word = self.word.load();
+        for _ in 0..64 {
             let again = reading(());
             if again == reserved {
-                break word;
+                break;
             }
             reserved = again;
-        };
+            word = self.word.load();
+        }
         let grants = self.attachment.grants.load(Ordering::Relaxed);
         let granted = grants & u32::MAX as u64;
         let (capacity, free) = (queue.capacity as i64, free(word));
