@@ -140,7 +140,7 @@ impl<'a, M: Manager> Get<'a, M> {
         self.stage = Stage::Over;
         self.span.end(outcome);
         self.caller.hub.count_checkout(outcome, self.caller.started());
-        let seen = self.caller.hub.events.read();
+        let seen = self.caller.hub.events.glance();
         if seen.has(Event::CENSUS) {
             let mut state = self.caller.hub.lock();
             state.activity = state.activity.wrapping_add(1); // its answer counts no more

@@ -34,6 +34,11 @@ impl<'a, M: Manager> Caller<'a, M> {
         self.started.unwrap_or_else(Instant::now)
     }
 
+    /// Its deadline had passed when it asked.
+    pub(super) fn came_late(&self) -> bool {
+        self.deadline.is_some() && self.deadline <= self.started
+    }
+
     pub(super) fn is_late(&self) -> bool {
         self.deadline.is_some_and(|at| at <= Instant::now())
     }

@@ -89,7 +89,7 @@ impl Queue {
 impl<M: Manager> Hub<M> {
     /// Why a caller may not even join the queue.
     fn turned_away(self: &Arc<Self>, caller: &Caller<'_, M>) -> Option<GetError<M::Error>> {
-        let seen = self.events.read();
+        let seen = self.events.glance();
         if seen.has(Event::CLOSED) {
             return Some(GetError::Closed);
         }
@@ -101,7 +101,7 @@ impl<M: Manager> Hub<M> {
         {
             return Some(error);
         }
-        (caller.is_late() && self.semaphore.available_permits() == 0).then(|| caller.timeout(None))
+        (caller.came_late() && self.semaphore.available_permits() == 0).then(|| caller.timeout(None))
     }
 
     fn reason_to_leave(&self) -> Option<GetError<M::Error>> {

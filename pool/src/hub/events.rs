@@ -44,6 +44,11 @@ impl Events {
         Seen(self.0.load(Ordering::SeqCst))
     }
 
+    /// The same without the fence, where a stale answer does no harm.
+    pub(crate) fn glance(&self) -> Seen {
+        Seen(self.0.load(Ordering::Acquire))
+    }
+
     pub(crate) fn set(&self, event: Event) {
         self.0.fetch_or(event.0, Ordering::SeqCst);
     }
