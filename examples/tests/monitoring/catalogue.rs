@@ -10,7 +10,7 @@ use super::promql::{Reading, Selector, read};
 const TARGET: [&str; 2] = ["job", "instance"];
 
 /// The exported metric behind a series name, and the name's suffix if it is a histogram.
-fn behind(series: &str) -> Result<(&'static Metric, &str), String> {
+fn behind(series: &str) -> Result<(Metric, &str), String> {
     for metric in exported() {
         match (series.strip_prefix(metric.name), metric.kind) {
             (Some(suffix @ ("_bucket" | "_sum" | "_count")), Kind::Histogram) => return Ok((metric, suffix)),
