@@ -11,7 +11,7 @@ use std::time::Duration;
 use lease_pool::sqlite::SqliteManager;
 use lease_pool::{CreateState, GetError, Manager, Pool, Pooled};
 use serde::Serialize;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::flags::Flags;
 use outage::{Interruptible, OpenError, Outage};
@@ -62,8 +62,8 @@ enum Kind {
 struct Shared {
     kind: Kind,
     outage: Outage,
-    /// The last refusal of the pool and when it said that it would try again.
-    refusal: Mutex<Option<(String, Instant)>>,
+    /// What the pool told the last caller that it refused.
+    refusal: Mutex<Option<String>>,
 }
 
 /// The handle that routes, page and drain share.
@@ -107,6 +107,7 @@ fn pool<M: Manager>(flags: &Flags, manager: M, outage: &Outage) -> Result<Pool<I
         .min_idle(flags.pool.min(2))
         // Short enough that the page and the dashboard show connections being renewed.
         .lifetime(Duration::from_secs(20))
+        .lease_time()
         .build()
         .map_err(|error| error.to_string())
 }
@@ -143,9 +144,8 @@ impl Database {
             _ => None,
         };
         let text = error.to_string();
-        if let Some(retry_in) = retry_in {
-            let mut refusal = self.0.refusal.lock().unwrap_or_else(PoisonError::into_inner);
-            *refusal = Some((text.clone(), Instant::now() + retry_in));
+        if retry_in.is_some() {
+            *self.0.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
         }
         Trouble { text, retry_in }
     }
@@ -180,12 +180,16 @@ impl Database {
                 CreateState::BackingOff => "backing_off",
                 CreateState::Open => "open",
             },
-            retry_in_ms: refusal
-                .map(|(_, at)| crate::history::milliseconds(at.saturating_duration_since(Instant::now()))),
-            last_error: refusal.map(|(text, _)| text.clone()),
+            retry_in_ms: seen.retry_in.map(crate::history::milliseconds),
+            last_error: refusal.cloned(),
             opened: stats.created,
             closed: stats.closed_total(),
         }
+    }
+
+    /// Sends what the pool has counted since the last time to the exporter.
+    pub(crate) fn publish(&self) {
+        each!(self, pool => pool.publish());
     }
 
     pub(crate) fn set_outage(&self, on: bool) {

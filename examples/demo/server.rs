@@ -36,7 +36,7 @@ pub(crate) fn router(app: Arc<App>, exporter: PrometheusHandle) -> Router {
     Router::new()
         .route("/", get(page))
         .route("/state", get(state))
-        .route("/metrics", get(move || async move { ([(CONTENT_TYPE, METRICS_TYPE)], exporter.render()) }))
+        .route("/metrics", get(move |State(app): State<Arc<App>>| async move { metrics(&app, &exporter) }))
         .with_state(app.clone())
         .merge(control::routes(app))
         .route("/favicon.ico", get(|| async { axum::http::StatusCode::NO_CONTENT }))
@@ -57,6 +57,12 @@ async fn page() -> impl IntoResponse {
         ),
     ];
     (headers, include_str!("page.html"))
+}
+
+/// Brings in what the immediate paths counted by themselves, then renders.
+fn metrics(app: &App, exporter: &PrometheusHandle) -> impl IntoResponse + use<> {
+    app.database.publish();
+    ([(CONTENT_TYPE, METRICS_TYPE)], exporter.render())
 }
 
 #[derive(Deserialize)]

@@ -38,3 +38,14 @@ fn client_limit() {
 fn tonic_limit() {
     run(env!("CARGO_BIN_EXE_tonic_limit"));
 }
+
+#[test]
+fn http2_connections() {
+    run(env!("CARGO_BIN_EXE_http2_connections"));
+}
+
+#[cfg(feature = "sqlx")]
+#[test]
+fn sqlx_connections() {
+    run(env!("CARGO_BIN_EXE_sqlx_connections"));
+}
