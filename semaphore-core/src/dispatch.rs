@@ -182,6 +182,19 @@ impl Semaphore {
         let mut second = extension.second.lock();
         let mut spoken = extension.spoken.load(Ordering::Relaxed);
         let mut more = false;
+        // Woken waiters were ahead of those that wait.
+        if closed && word & BARGING != 0 {
+            while let Some(head) = second.front() {
+                if wakers.is_full() {
+                    more = true;
+                    break;
+                }
+                spoken -= head.permits as u64;
+                Self::forget_waiter(queue, head.permits);
+                bump(&extension.tally.closed_queued, 1);
+                wakers.put(second.settle_front(stage::CLOSED, Signal::EMPTY));
+            }
+        }
         while let Some(head) = queue.list.front() {
             let fits = free(word) - spoken as i64 >= head.permits as i64;
             let too_large = head.permits > self.ceiling_of(queue);
@@ -199,18 +212,6 @@ impl Semaphore {
             } else {
                 spoken += head.permits as u64;
                 wakers.put(queue.list.move_front(&mut second, stage::NOTIFIED, Signal::EMPTY));
-            }
-        }
-        if closed && word & BARGING != 0 {
-            while let Some(head) = second.front() {
-                if wakers.is_full() {
-                    more = true;
-                    break;
-                }
-                spoken -= head.permits as u64;
-                Self::forget_waiter(queue, head.permits);
-                bump(&extension.tally.closed_queued, 1);
-                wakers.put(second.settle_front(stage::CLOSED, Signal::EMPTY));
             }
         }
         extension.spoken.store(spoken, Ordering::Relaxed);

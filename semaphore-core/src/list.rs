@@ -259,8 +259,13 @@ impl List {
     /// Inserts by kind and order: rejoiners first, then by arrival, after its equals.
     pub(crate) fn insert(&mut self, node: Pin<&Node>, stage: u8, signal: Signal) {
         let key = node.key();
-        let before = self.nodes().find(|other| other.key() > key);
-        let before = before.map(ptr::from_ref);
+        // Mostly it belongs at the end, so look there first.
+        // SAFETY: the lock is held and the head's neighbour is linked, hence alive (I1).
+        let tail = self.head().map(|head| unsafe { &*head.edit(|links| links.prev) });
+        let before = match tail {
+            Some(tail) if tail.key() > key => self.nodes().find(|other| other.key() > key).map(ptr::from_ref),
+            _ => None,
+        };
         self.link(node, before, stage, signal);
     }
 
@@ -332,13 +337,18 @@ impl List {
         waker
     }
 
-    /// Moves the head to the end of `other` and returns its waker.
+    /// Moves the head to the second list and returns its waker: woken waiters keep their order there, grants stand in
+    /// the order in which they were made.
     pub(crate) fn move_front(&mut self, other: &mut List, stage: u8, signal: Signal) -> Option<Waker> {
         let node: *const Node = self.head()?;
         // SAFETY: the head is alive and pinned, and stays linked under the same lock (I1).
         let node = unsafe { Pin::new_unchecked(&*node) };
         let waker = self.detach(&node).into_waker();
-        other.push_back(node, stage, signal);
+        if stage == stage::NOTIFIED {
+            other.insert(node, stage, signal);
+        } else {
+            other.push_back(node, stage, signal);
+        }
         waker
     }
 

@@ -147,3 +147,20 @@ fn an_idle_reservation_is_revoked_after_its_time_and_rejoins_first() {
     let view = semaphore.snapshot();
     assert_eq!((view.available, view.reserved, view.granted, view.held), (1, 0, 0, 0));
 }
+
+#[test]
+fn woken_waiters_that_go_back_keep_their_places_in_every_view() {
+    use semaphore_core::Fairness;
+    let semaphore = Semaphore::builder(4).fairness(Fairness::Barging).build().unwrap();
+    let held = semaphore.try_acquire_many(4).unwrap();
+    let (mut one, mut two) = (pin!(semaphore.acquire()), pin!(semaphore.acquire_many(2)));
+    assert!(poll(one.as_mut(), Waker::noop()).is_pending());
+    assert!(poll(two.as_mut(), Waker::noop()).is_pending());
+    let mut held = held;
+    drop(held.split(3));
+    let barged = semaphore.try_acquire_many(3).unwrap();
+    assert!(poll(one.as_mut(), Waker::noop()).is_pending(), "too early");
+    drop(barged);
+    let permits: Vec<_> = semaphore.waiters(9).into_iter().map(|waiter| waiter.permits).collect();
+    assert_eq!(permits, [1, 2]);
+}
