@@ -1,12 +1,14 @@
 use std::{
-    fmt, io,
+    fmt,
+    future::poll_fn,
+    io,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
 use pin_project::pin_project;
-use semaphore_core::{OwnedLease, Semaphore};
+use semaphore_core::{OwnedLease, Reservation, Semaphore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bounds the number of open connections of an accept loop.
@@ -100,7 +102,7 @@ impl ConnectionLimit {
     ) -> io::Result<(LimitedIo<tokio::net::TcpStream>, std::net::SocketAddr)> {
         let place = self.place().await?;
         let (io, peer) = listener.accept().await?;
-        Ok((LimitedIo { io, place }, peer))
+        Ok((place.put(io), peer))
     }
 
     /// Waits for a place and puts it on what `connect` gives: for listeners of another kind.
@@ -123,14 +125,27 @@ impl ConnectionLimit {
         connect: impl AsyncFnOnce() -> io::Result<I>,
     ) -> io::Result<LimitedIo<I>> {
         let place = self.place().await?;
-        Ok(LimitedIo { io: connect().await?, place })
+        Ok(place.put(connect().await?))
     }
 
-    pub(crate) async fn place(&self) -> io::Result<OwnedLease> {
-        Arc::clone(&self.semaphore)
-            .acquire_owned()
-            .await
-            .map_err(|error| io::Error::new(io::ErrorKind::NotConnected, error))
+    /// Reserves a place: it counts as an open connection only once one has come.
+    pub(crate) async fn place(&self) -> io::Result<Place> {
+        let mut slot = Reservation::new(Arc::clone(&self.semaphore));
+        match poll_fn(|cx| slot.poll_reserve(cx)).await {
+            Ok(()) => Ok(Place { slot }),
+            Err(error) => Err(io::Error::new(io::ErrorKind::NotConnected, error)),
+        }
+    }
+}
+
+/// A place for a connection that is still to come.
+pub(crate) struct Place {
+    slot: Reservation,
+}
+
+impl Place {
+    pub(crate) fn put<I>(mut self, io: I) -> LimitedIo<I> {
+        LimitedIo { io, place: self.slot.take() }
     }
 }
 
@@ -158,15 +173,11 @@ impl fmt::Debug for ConnectionLimit {
 pub struct LimitedIo<I> {
     #[pin]
     io: I,
-    place: OwnedLease,
+    /// Always there: a reservation that cannot be revoked gives its lease.
+    place: Option<OwnedLease>,
 }
 
 impl<I> LimitedIo<I> {
-    #[cfg(feature = "axum")]
-    pub(crate) fn new(io: I, place: OwnedLease) -> Self {
-        LimitedIo { io, place }
-    }
-
     /// The connection itself.
     pub fn get_ref(&self) -> &I {
         &self.io
@@ -177,8 +188,8 @@ impl<I> LimitedIo<I> {
         &mut self.io
     }
 
-    /// The connection and its place.
-    pub fn into_parts(self) -> (I, OwnedLease) {
+    /// The connection and its place, which is free again when it is dropped.
+    pub fn into_parts(self) -> (I, Option<OwnedLease>) {
         (self.io, self.place)
     }
 }

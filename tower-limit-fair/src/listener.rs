@@ -58,7 +58,7 @@ impl<L: Listener> Listener for LimitedListener<L> {
         // axum's listeners never fail; a closed semaphore is an end without a successor.
         let Ok(place) = self.connections.place().await else { return future::pending().await };
         let (io, addr) = self.listener.accept().await;
-        (LimitedIo::new(io, place), addr)
+        (place.put(io), addr)
     }
 
     fn local_addr(&self) -> io::Result<Self::Addr> {

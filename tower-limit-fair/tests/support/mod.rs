@@ -157,6 +157,11 @@ impl Script {
         self.stage().peak
     }
 
+    /// Whether a started request has no answer yet.
+    pub fn waits(&self) -> bool {
+        !self.stage().waiting.is_empty()
+    }
+
     /// Answers the oldest started request.
     pub fn answer(&self, answer: Result<&str, Boom>) {
         let sender = self.stage().waiting.pop_front().expect("no request was started");
