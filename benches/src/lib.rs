@@ -9,6 +9,8 @@ pub mod executor;
 pub mod gate;
 pub mod instructions;
 pub mod layer;
+pub mod overload;
+pub mod plot;
 pub mod poll;
 pub mod pool;
 pub mod queue;
