@@ -4,9 +4,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tokio::task;
 use tokio::time::Instant;
 
+use crate::actor::Actor;
 use crate::engine::SlotId;
 use crate::hub::Hub;
 use crate::manager::{CheckReason, CloseReason, Manager, Meta, ResourceId};
@@ -27,8 +27,8 @@ pub(crate) struct Entry<M: Manager> {
     pub(crate) idle_since: Instant,
     /// The user said that a use was cut off.
     pub(crate) dirty: bool,
-    /// The task it was given to.
-    pub(crate) task: Option<task::Id>,
+    /// Whom it was given to.
+    pub(crate) actor: Option<Actor>,
     /// It was seen in the hands of another task.
     pub(crate) moved: AtomicBool,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Seat {
     pub(crate) id: ResourceId,
     pub(crate) since: Option<Instant>,
     pub(crate) place: Option<&'static Location<'static>>,
-    pub(crate) task: Option<task::Id>,
+    pub(crate) actor: Option<Actor>,
     pub(crate) moved: bool,
     pub(crate) warned: bool,
     /// Set by `invalidate_all`: not handed out from here on.
@@ -59,7 +59,7 @@ impl Seat {
         id: ResourceId(0),
         since: None,
         place: None,
-        task: None,
+        actor: None,
         moved: false,
         warned: false,
         barred_at: None,

@@ -46,6 +46,7 @@
 //! | `sqlite`, `postgres`, `redis`, `hyper`, `make_service` | ready managers |
 #![forbid(unsafe_code)]
 
+mod actor;
 mod builder;
 #[cfg(feature = "serde")]
 mod config;

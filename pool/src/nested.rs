@@ -9,9 +9,9 @@ use std::panic::Location;
 use std::time::Duration;
 
 use semaphore_core::Ticket;
-use tokio::task;
 use tokio::time::Instant;
 
+use crate::actor::Actor;
 use crate::engine::SlotState;
 use crate::error::GetError;
 use crate::hub::{Event, Hub, State};
@@ -38,7 +38,7 @@ pub(crate) struct Census {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) ticket: Ticket,
-    pub(crate) task: Option<task::Id>,
+    pub(crate) actor: Actor,
     pub(crate) deadline: Option<Instant>,
     pub(crate) arrived: Instant,
     pub(crate) place: &'static Location<'static>,
@@ -143,7 +143,7 @@ fn is_stuck<M: Manager>(state: &State<M>) -> bool {
         && leased >= state.engine.limits().max
         && !state.engine.is_paused()
         && !state.engine.is_closed()
-        && leased_seats(state).all(|seat| seat.task.is_some() && !seat.moved)
+        && leased_seats(state).all(|seat| seat.actor.is_some() && !seat.moved)
 }
 
 fn leased_seats<M: Manager>(state: &State<M>) -> impl Iterator<Item = &crate::entry::Seat> {
@@ -163,8 +163,9 @@ fn victim<M: Manager>(state: &State<M>, now: Instant) -> Option<Answer> {
     let answers = &state.census.answers;
     let mut chosen: Option<Answer> = None;
     for seat in leased_seats(state) {
-        let own =
-            answers.iter().filter(|answer| answer.task == seat.task && answer.arrived + STILL_FOR <= now);
+        let own = answers
+            .iter()
+            .filter(|answer| Some(answer.actor) == seat.actor && answer.arrived + STILL_FOR <= now);
         let last = *own.max_by_key(|answer| patience(answer))?;
         let earlier =
             chosen.is_none_or(|best| (patience(&last), last.ticket) < (patience(&best), best.ticket));

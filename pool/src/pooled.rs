@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use semaphore_core::OwnedLease;
 
+use crate::actor::Actor;
 use crate::entry::Entry;
 use crate::in_hand::InHand;
 use crate::manager::{CloseReason, Manager, Meta};
@@ -154,13 +155,13 @@ impl<M: Manager> Pooled<M> {
     /// # }
     /// ```
     pub fn adopt(this: &mut Self) {
-        let task = tokio::task::try_id();
+        let actor = Some(Actor::current());
         if let Some(entry) = &mut this.held.entry {
-            entry.task = task;
+            entry.actor = actor;
             *entry.moved.get_mut() = false;
             let mut state = entry.hub.lock();
             let seat = &mut state.seats[entry.slot.index()];
-            seat.task = task;
+            seat.actor = actor;
             seat.moved = false;
         }
     }
@@ -169,7 +170,7 @@ impl<M: Manager> Pooled<M> {
 impl<M: Manager> Entry<M> {
     /// Another task than the taker has it in hand, so its taker's waiting proves nothing.
     fn notice_move(&self) {
-        if tokio::task::try_id() != self.task && !self.moved.swap(true, Ordering::Relaxed) {
+        if Some(Actor::current()) != self.actor && !self.moved.swap(true, Ordering::Relaxed) {
             self.hub.lock().seats[self.slot.index()].moved = true;
         }
     }

@@ -43,6 +43,21 @@ async fn a_task_that_holds_everything_and_asks_for_more_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn outside_of_tasks_a_thread_counts_as_one() {
+    let (_, builder) = scripted(1);
+    let pool = builder.nested_get(NestedGet::Deny).build().unwrap();
+    let held = pool.get().await.unwrap();
+    assert!(matches!(pool.get().await.unwrap_err(), GetError::WouldDeadlock { .. }));
+    let waiter = tokio::spawn({
+        let pool = pool.clone();
+        async move { pool.get().await.map(drop).is_ok() }
+    });
+    sleep(ms(500)).await;
+    drop(held);
+    assert!(waiter.await.unwrap(), "a holder that does not wait is no deadlock");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_circle_of_tasks_loses_one_and_goes_on() {
     let (_, builder) = scripted(3);
     let pool = builder.nested_get(NestedGet::Deny).build().unwrap();

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use semaphore_core::{AcquireError, OwnedLease, Rejoin, Reservation};
 
 use super::{Caller, GetError, Hub, Manager};
+use crate::actor::Actor;
 use crate::hub::Event;
 use crate::nested::Answer;
 use crate::options::CLAIM_WITHIN;
@@ -68,9 +69,9 @@ impl Queue {
         if seen.has(Event::CENSUS)
             && let Some(ticket) = self.reservation.ticket()
         {
-            let task = tokio::task::try_id();
+            let actor = Actor::current();
             let (deadline, arrived, place) = (caller.deadline, caller.started(), caller.place);
-            if let Some(error) = hub.answer_census(Answer { ticket, task, deadline, arrived, place }) {
+            if let Some(error) = hub.answer_census(Answer { ticket, actor, deadline, arrived, place }) {
                 self.reservation.cancel();
                 return Poll::Ready(Err(error));
             }

@@ -21,7 +21,8 @@
 //!
 //! A task that holds one resource and waits for another can stop everything: with `n` such tasks at once, `max`
 //! has to be at least `n` + 1. The pool finds the case (see [`NestedGet`](crate::NestedGet)); better is to take
-//! one resource per task. Tasks that drive several gets at once (`join!`, `select!`) look the same to it.
+//! one resource per task. Tasks that drive several gets at once (`join!`, `select!`) look the same to it. Outside
+//! of tokio tasks a thread counts as one task.
 //!
 //! ```
 //! use lease_pool::{Pool, manager};

@@ -8,6 +8,7 @@ use semaphore_core::OwnedLease;
 use tokio::time::Instant;
 
 use super::{Hub, State};
+use crate::actor::Actor;
 use crate::engine::Landed;
 use crate::entry::{Entry, Fate};
 use crate::in_hand::InHand;
@@ -49,14 +50,14 @@ impl<M: Manager> Hub<M> {
         at_once: bool,
     ) -> Option<(InHand<M>, Fate)> {
         let now = Instant::now();
-        let task = tokio::task::try_id();
+        let actor = Some(Actor::current());
         let mut guard = self.lock();
         let state = &mut *guard;
         let (slot, mut entry) = state.engine.checkout()?;
         let seat = &mut state.seats[slot.index()];
         seat.since = Some(now);
         seat.place = Some(place);
-        seat.task = task;
+        seat.actor = actor;
         seat.moved = false;
         seat.warned = false;
         let fate = entry.fate(seat, state.suspect, now);
@@ -71,7 +72,7 @@ impl<M: Manager> Hub<M> {
         }
         entry.meta.uses += 1;
         entry.meta.place = Some(place);
-        entry.task = task;
+        entry.actor = actor;
         *entry.moved.get_mut() = false;
         Some((InHand::new(entry, lease), fate))
     }

@@ -83,7 +83,7 @@ impl<M: Manager> Hub<M> {
             due: None::<CheckReason>,
             idle_since: now,
             dirty: false,
-            task: None,
+            actor: None,
             moved: AtomicBool::new(false),
         })
     }

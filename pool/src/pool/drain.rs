@@ -3,6 +3,7 @@
 use tokio::time::Instant;
 
 use super::{Deadline, Pool};
+use crate::actor::Actor;
 use crate::error::{Holder, Holders};
 use crate::hub::{Hub, State};
 use crate::manager::Manager;
@@ -100,7 +101,7 @@ impl<M: Manager> Hub<M> {
                     id: seat.id,
                     place: seat.place,
                     age: seat.since.map_or(std::time::Duration::ZERO, |at| now.saturating_duration_since(at)),
-                    task: seat.task,
+                    task: seat.actor.and_then(Actor::task),
                 }
             })
             .collect();
