@@ -4,7 +4,7 @@
 #[path = "support/explore.rs"]
 mod explore;
 
-use explore::{Queued, adds_up, all_home, block_on, explore, hold, spawn};
+use explore::{Queued, adds_up, all_home, block_on, explore, explore_up_to, hold, spawn};
 use semaphore_core::Semaphore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -87,7 +87,7 @@ fn two_releases_serve_two_that_are_just_arriving() {
 /// Requests of 2, 1 and 1 of two permits; nobody ever sees more in use than there are.
 #[test]
 fn a_weighted_mix_never_exceeds_the_capacity() {
-    explore(|| {
+    explore_up_to(2, || {
         let semaphore = Arc::new(Semaphore::new(2));
         let in_use = Arc::new(AtomicUsize::new(0));
         let enter = |semaphore: Arc<Semaphore>, in_use: Arc<AtomicUsize>, permits: usize| {
