@@ -96,6 +96,21 @@ async fn nothing_is_handed_out_past_its_lifetime() {
     assert_eq!(pool.get().await.unwrap().number(), 2);
 }
 
+/// No housekeeper runs here, so the age is judged at the checkout alone.
+#[tokio::test(start_paused = true)]
+async fn a_checkout_judges_the_age_by_itself() {
+    let (script, builder) = scripted(2);
+    let pool = builder.lifetime(MINUTE).check_if_idle(2 * MINUTE).build().unwrap();
+    pool.add(script.make()).unwrap();
+    advance(MINUTE - ms(1)).await;
+    pool.add(script.make()).unwrap();
+    advance(ms(1)).await;
+    assert_eq!(pool.try_get().unwrap().number(), 2);
+    advance(MINUTE - ms(1)).await;
+    assert_eq!(pool.try_get().unwrap_err(), TryGetError::Empty, "both are past their lifetime");
+    assert_eq!(pool.stats().closed(CloseReason::MaxLifetime), 2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_successor_is_ready_before_its_predecessor_retires() {
     let (script, builder) = scripted(5);
