@@ -71,6 +71,11 @@ impl Limiters {
         Ok(())
     }
 
+    /// Sends the counts of our limit to the exporter; the others have none.
+    pub(crate) fn publish(&self) {
+        self.fair.publish();
+    }
+
     pub(crate) fn exchange(&self, kind: Kind) {
         self.present().kind = kind;
     }

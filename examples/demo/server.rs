@@ -61,6 +61,7 @@ async fn page() -> impl IntoResponse {
 
 /// Brings in what the immediate paths counted by themselves, then renders.
 fn metrics(app: &App, exporter: &PrometheusHandle) -> impl IntoResponse + use<> {
+    app.limiters.publish();
     app.database.publish();
     ([(CONTENT_TYPE, METRICS_TYPE)], exporter.render())
 }

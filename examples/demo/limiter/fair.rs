@@ -19,6 +19,7 @@ impl Fair {
             .max_limit(flags.max_limit)
             .queue(flags.queue)
             .queue_timeout(flags.queue_timeout)
+            .lease_time()
             .build()
             .map_err(|error| error.to_string())?;
         let limit = layer.handle();
@@ -31,6 +32,10 @@ impl Fair {
 
     pub(crate) fn set_limit(&self, limit: usize) -> Result<(), String> {
         self.limit.set_limit(limit).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn publish(&self) {
+        self.limit.publish();
     }
 
     /// Lets what runs and waits end; afterwards every permit must be back.
