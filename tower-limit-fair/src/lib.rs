@@ -1,4 +1,46 @@
 //! A fair concurrency limit for Tower: a bounded number of requests at a time, served in order, with nothing lost.
+//!
+//! ```
+//! use axum::{Router, routing::get};
+//! use tower_limit_fair::ConcurrencyLimitLayer;
+//!
+//! // 64 requests at a time, 256 more wait for at most 1 s, the rest get a 503 with Retry-After.
+//! let layer = ConcurrencyLimitLayer::server(64);
+//! let limit = layer.handle();
+//! let app: Router = Router::new().route("/", get(|| async { "hello" })).layer(layer);
+//! assert_eq!((limit.limit(), limit.in_flight(), limit.queued()), (64, 0, 0));
+//! ```
+//!
+//! | | `tower::limit::ConcurrencyLimit` | here |
+//! |---|---|---|
+//! | one limit for | each `.layer()` call | the layer value: routes, connections, clones (`per_service()` for the opposite) |
+//! | order | the semaphore's | strict arrival order, also over re-polls |
+//! | an idle ready clone | keeps its permit | loses it after the reservation ttl when others wait, and stands in front |
+//! | overload | waits for ever, or `LoadShed` around it | a bounded queue with a timeout; an error, an HTTP response or a gRPC status |
+//! | the permit ends | with the response head | with the body, trailers, error or drop; or at the head, as you choose |
+//! | `call` without `poll_ready` | panics | runs or waits |
+//! | resize, close, drain | no | by a `Limit` handle |
+//! | allocation per request | in the queue, once per clone | none once warm |
+//!
+//! `new` is the drop-in for tower's limiter, `server` what a server wants, `builder` everything else. Read on in `guide`:
+//! fairness, cancel safety, overload and sizing, HTTP/2 streams.
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `http` (default) | the HTTP policy, bodies that carry the lease, `server` |
+//! | `time` (default) | reservation ttl, queue timeout and `max_hold`, on tokio's clock |
+//! | `metrics` (default) | export through the `metrics` crate |
+//! | `tracing` | events of queueing and rejection, and the WARN for nested waits |
+//! | `grpc` | the gRPC policy with `RetryInfo`, for tonic |
+//! | `axum` | `LimitedListener` for `axum::serve` |
+//! | `hyper` | `ConnectionLimit` for an accept loop of hyper |
+//! | `load`, `builder` | `tower::load::Load` passes through; methods for `tower::ServiceBuilder` |
+//!
+//! # What we do not do
+//!
+//! No priorities, no limits per client, no adaptive limit: `Limit::set_limit` is where those can be built on.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -11,6 +53,7 @@ mod drain;
 mod error;
 mod future;
 mod gate;
+pub mod guide;
 mod layer;
 mod limit;
 mod mode;
