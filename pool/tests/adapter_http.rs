@@ -225,6 +225,7 @@ async fn a_send_dropped_before_its_answer_closes_the_connection_and_nobody_reads
         next.answer_ok("next").await;
     });
     assert_eq!(text(next.unwrap().into_body()).await, "next");
+    assert_eq!(pool.stats().closed(CloseReason::Broken), 1, "at once, not by a failed reset");
 }
 
 /// Streams for the pool, one after the other.

@@ -12,7 +12,7 @@
 //! | step | what happens |
 //! |---|---|
 //! | create | connects to the first host that answers, with TLS if [`Options::tls`] was given |
-//! | check | one empty query |
+//! | check | one round trip without a query |
 //! | return | nothing, unless a use was cut off, a transaction is open, or the mode is [`Reset::Clean`] |
 //! | reset | see [`Reset`] and [`Client::settle`] |
 //! | close | cancels what still runs, says goodbye, and waits until the server has closed its side |

@@ -14,8 +14,8 @@ use super::{Error, PgManager, Socket};
 ///
 /// | mode | sent at a clean return | sent after a use that was cut off or left a transaction open |
 /// |---|---|---|
-/// | `None` | nothing | one empty query; the transaction stays open |
-/// | `IfDirty` | nothing | one empty query, then `ROLLBACK` if a transaction is open |
+/// | `None` | nothing | one round trip; the transaction stays open |
+/// | `IfDirty` | nothing | one round trip, then `ROLLBACK` if a transaction is open |
 /// | `Clean` | all that `DISCARD ALL` does, without losing the prepared statements | both |
 ///
 /// ```

@@ -16,11 +16,11 @@ const CLEAN: &str = "CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UN
 impl Client {
     /// Waits until the server works on nothing of this connection.
     ///
-    /// The server answers in order, so the answer to a query that says nothing comes after the end of whatever
+    /// The server answers in order, so the answer to a message that asks for nothing comes after the end of whatever
     /// was cut off. If it does not come in time, the server is asked to cancel. Such a request names the
     /// connection, not the query: it must be known to have struck or missed before anybody else sends one. Two
     /// facts together tell: the server has closed the socket of the request (so its signal has been sent), and
-    /// one query sent after that was answered (so the signal has been taken, perhaps by this query).
+    /// one message sent after that was answered (so the signal has been taken, perhaps by this message).
     ///
     /// The pool does this at the return of a connection. Call it to go on with the same connection after a
     /// query of it ran into a timeout.
