@@ -161,10 +161,7 @@ impl Run {
         assert_eq!((seen.available as i64 - seen.debt as i64, seen.held), (self.free, held));
         assert_eq!((seen.granted, seen.reserved), (0, 0));
         assert_eq!(seen.available + seen.held, seen.capacity + seen.debt, "conservation");
-        let mut line = self.semaphore.waiters(usize::MAX);
-        // The ticket is the place; the list may show woken waiters in the order of their wakes.
-        line.sort_by_key(|waiter| waiter.ticket);
-        let order: Vec<_> = line.iter().map(|waiter| waiter.permits).collect();
+        let order: Vec<_> = self.semaphore.waiters(usize::MAX).iter().map(|waiter| waiter.permits).collect();
         assert_eq!(order, open.map(|one| one.need).collect::<Vec<_>>(), "everybody keeps its place");
         self.waiting.iter().for_each(|one| one.bell.check("a waiter"));
     }
