@@ -50,6 +50,8 @@ pub(crate) struct Run {
     pub(crate) waits: Histogram,
     /// From the planned instant to the whole answer, of all that were served.
     pub(crate) latencies: Histogram,
+    /// Of this run's requests; those of an earlier one may still run beside them.
+    running: usize,
     pub(crate) peak_running: usize,
     pub(crate) peak_waiting: usize,
     /// How far the load fell behind its plan at worst.
@@ -67,6 +69,7 @@ impl Run {
             answers: Answers::default(),
             waits: Histogram::default(),
             latencies: Histogram::default(),
+            running: 0,
             peak_running: 0,
             peak_waiting: 0,
             latest_send: Duration::ZERO,
@@ -177,11 +180,11 @@ impl Visit {
         self.stage = Stage::Running;
         book.waiting -= 1;
         book.running += 1;
-        let running = book.running;
         if book.run.number == self.run_number {
             book.run.waits.record(waited);
             book.recent.record(waited);
-            book.run.peak_running = book.run.peak_running.max(running);
+            book.run.running += 1;
+            book.run.peak_running = book.run.peak_running.max(book.run.running);
         }
     }
 
@@ -192,9 +195,11 @@ impl Visit {
             Stage::Running => book.running -= 1,
             Stage::Ended => return,
         }
+        let ran = self.stage == Stage::Running;
         self.stage = Stage::Ended;
         count(&mut book.all);
         if book.run.number == self.run_number {
+            book.run.running -= usize::from(ran);
             count(&mut book.run.ends);
         }
     }
