@@ -9,7 +9,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use futures_util::future::{join_all, poll_immediate};
+use futures_util::future::poll_immediate;
+use futures_util::stream::{FuturesUnordered, TryStreamExt};
 
 use crate::random::Random;
 
@@ -34,11 +35,12 @@ where
         .map_err(|error| format!("no runtime: {error}"))?;
     runtime.block_on(async {
         let crowd = Crowd::default();
-        tokio::time::timeout(LONG, join_all((0..CALLERS).map(|seed| crowd.caller(seed, limit, &enter))))
+        // Each caller has a waker of its own: a crowd that is polled as one would find what no wake-up told it.
+        let callers: FuturesUnordered<_> =
+            (0..CALLERS).map(|seed| crowd.caller(seed, limit, &enter)).collect();
+        tokio::time::timeout(LONG, callers.try_collect::<()>())
             .await
-            .map_err(|_| "hangs: everybody waits and nobody is served".to_owned())?
-            .into_iter()
-            .collect::<Result<(), String>>()?;
+            .map_err(|_| "hangs: everybody waits and nobody is served".to_owned())??;
         everybody_home(limit, &enter).await
     })
 }

@@ -31,12 +31,16 @@ where
     S: Service<u64, Response = u64> + Clone + 'static,
     S::Future: 'static,
 {
+    // The bulkhead arms a timer even for its immediate attempt, so everybody runs where timers can be made.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let inside = runtime.enter();
     let mut first = service.clone();
     assert!(first.poll_ready(&mut Context::from_waker(Waker::noop())).is_ready());
     let mut running = Box::pin(first.call(0));
     assert!(poll::once(running.as_mut()).is_pending());
+    drop(inside);
     Box::new(move || {
-        let _held = &running;
+        let (_held, _inside) = (&running, runtime.enter());
         Batch::time(n, || (0..n).for_each(|_| assert!(request(&mut service).is_err())))
     })
 }
