@@ -4,6 +4,7 @@
 //! resources) runs under it, and the semaphore is not asked to wake anybody under it.
 
 mod events;
+mod permits;
 mod transitions;
 
 use std::collections::VecDeque;
@@ -29,7 +30,7 @@ use crate::snapshot::Stats;
 use crate::tally::Tally;
 
 pub(crate) use events::{Event, Events};
-pub(crate) use transitions::{Permit, park};
+pub(crate) use permits::{Permit, park};
 
 pub(crate) struct Hub<M: Manager> {
     pub(crate) manager: M,
