@@ -77,7 +77,7 @@ pub(crate) async fn order(client: &mut Client, customer: i64) -> Result<Order, E
         (client.prepare_cached(shop::ORDER).await?, client.prepare_cached(shop::FORGET).await?);
     let (_, month, cents) = shop::order(customer);
     let transaction = client.transaction().await?;
-    let row = transaction.query_one(&insert, &[&(customer), &month, &(cents as i64)]).await?;
+    let row = transaction.query_one(&insert, &[&(customer), &month, &cents]).await?;
     let id: i64 = row.get(0);
     transaction.execute(&forget, &[&(id - shop::ORDERS)]).await?;
     transaction.commit().await?;
